@@ -1,0 +1,36 @@
+"""A dynamometer for model training."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from traindyno.api import compare as compare
+    from traindyno.api import max_batch as max_batch
+    from traindyno.api import plan as plan
+    from traindyno.api import throughput as throughput
+    from traindyno.core.errors import TraindynoError as TraindynoError
+    from traindyno.worker.workload import Workload as Workload
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "max_batch": "traindyno.api",
+    "throughput": "traindyno.api",
+    "plan": "traindyno.api",
+    "compare": "traindyno.api",
+    "Workload": "traindyno.worker.workload",
+    "TraindynoError": "traindyno.core.errors",
+}
+__all__ = ["TraindynoError", "Workload", "__version__", "compare", "max_batch", "plan", "throughput"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the public names on first use, so that importing the package stays cheap."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'traindyno' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

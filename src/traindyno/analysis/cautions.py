@@ -1,0 +1,43 @@
+"""Warnings about a whole study, from the conditions in which its trials ran."""
+
+from collections.abc import Sequence
+
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import TrialRecord
+
+BENIGN = (Outcome.OK, Outcome.OUT_OF_DEVICE_MEMORY, Outcome.OUT_OF_HOST_MEMORY)
+
+
+def cautions(records: Sequence[TrialRecord]) -> tuple[str, ...]:
+    """Sentences a reader must see before trusting the numbers."""
+    return (*_throttled(records), *_foreign(records), *_unsteady(records), *_failures(records))
+
+
+def _throttled(records: Sequence[TrialRecord]) -> list[str]:
+    reasons = sorted({reason for record in records for reason in record.conditions.throttle_reasons})
+    count = sum(bool(record.conditions.throttle_reasons) for record in records)
+    return [f"The device was throttled in {count} of {len(records)} trials: {', '.join(reasons)}."] if reasons else []
+
+
+def _foreign(records: Sequence[TrialRecord]) -> list[str]:
+    most = max((record.conditions.foreign_processes or 0 for record in records), default=0)
+    return [f"{most} other process(es) used the GPU while it was measured."] if most else []
+
+
+def _unsteady(records: Sequence[TrialRecord]) -> list[str]:
+    timed = [record for record in records if record.spec.kind == "speed" and record.measurement is not None]
+    unsteady = [record for record in timed if record.measurement and not record.measurement.steady]
+    if not unsteady:
+        return []
+    return [
+        f"{len(unsteady)} of {len(timed)} trials did not become steady: other work on this machine, or heat. "
+        "Give them more time with --trial-seconds."
+    ]
+
+
+def _failures(records: Sequence[TrialRecord]) -> list[str]:
+    return [
+        f"Batch {record.batch_size}: {record.outcome.replace('_', ' ')}: {record.failure.message}"
+        for record in records
+        if record.outcome not in BENIGN and record.failure is not None
+    ]

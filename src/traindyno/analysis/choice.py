@@ -1,0 +1,118 @@
+"""Which batch size to take from a measured curve, and from where on throughput is saturated.
+
+Words used here: a size *reaches* the best when it is not significantly below 97 % of it. Precisely, its throughput is at
+least 97 % of the best, or its interval reaches up to 97 % while the value itself is at least 95 %. Only points that are
+steady and not noisy get that benefit of the doubt, so that a wide interval wins nothing. A size is *safe* when its peak
+leaves the margin of the memory free and no size as small as it ran out of memory.
+"""
+
+import math
+from collections.abc import Sequence
+
+from traindyno.analysis.curve import NOISY
+from traindyno.core.answers import CurvePoint
+from traindyno.core.records import Record
+
+NEAR_BEST = 0.97
+_DOUBTFUL = 0.95
+_GAIN_OF_DOUBLING = 1.03
+_SMALLEST_STRIDE = 1.4
+
+
+class BatchChoice(Record, frozen=True):
+    """`best` is the fastest of all sizes measured; the others keep to safe ones while there are any."""
+
+    best: int
+    recommended: int
+    fastest: int
+    largest: int
+    saturated_from: int | None
+
+
+def choose_batch(
+    curve: Sequence[CurvePoint], margin: float, out_of_memory_from: int | None = None
+) -> BatchChoice:
+    """The choices a curve offers. Without saturation the largest safe batch is recommended, unless it is slower."""
+    best = best_point(curve)
+    safe = safe_points(curve, margin, out_of_memory_from) or list(curve)
+    fastest = best_point(safe)
+    saturated = saturated_from(curve)
+    if saturated is None and _reaches(safe[-1], fastest):
+        recommended = safe[-1]
+    else:
+        recommended = next(point for point in safe if _reaches(point, fastest))
+    return BatchChoice(
+        best=best.batch_size,
+        recommended=recommended.batch_size,
+        fastest=fastest.batch_size,
+        largest=safe[-1].batch_size,
+        saturated_from=saturated,
+    )
+
+
+def best_point(curve: Sequence[CurvePoint]) -> CurvePoint:
+    """The fastest point. A noisy or unsteady one counts only if even its lower end beats all the others."""
+    trusted = [point for point in curve if _trusted(point)]
+    if not trusted:
+        return max(curve, key=_rate)
+    best = max(trusted, key=_rate)
+    return max([best, *(point for point in curve if point.ci95[0] > best.examples_per_second)], key=_rate)
+
+
+def safe_points(
+    curve: Sequence[CurvePoint], margin: float, out_of_memory_from: int | None = None
+) -> list[CurvePoint]:
+    """The points that leave the margin of the memory free; unknown memory counts as free."""
+    return [
+        point
+        for point in curve
+        if (point.memory_share is None or point.memory_share <= 1 - margin)
+        and (out_of_memory_from is None or point.batch_size < out_of_memory_from)
+    ]
+
+
+def saturated_from(curve: Sequence[CurvePoint]) -> int | None:
+    """The smallest batch from which every size up to the best reaches it and doubling gains less than 3 %.
+
+    None when no such size was measured, as on a curve that still rises at its end.
+    """
+    best = best_point(curve)
+    for index, point in enumerate(curve):
+        if point.batch_size > best.batch_size:
+            return None
+        onwards = [other for other in curve[index:] if other.batch_size <= best.batch_size]
+        if all(_reaches(other, best) for other in onwards):
+            gain = _gain_of_doubling(point, curve)
+            if gain is not None and gain < _GAIN_OF_DOUBLING:
+                return point.batch_size
+    return None
+
+
+def _gain_of_doubling(point: CurvePoint, curve: Sequence[CurvePoint]) -> float | None:
+    """Throughput at about twice the size over that at the size; None when nothing that large was measured.
+
+    The measured size nearest to the double is taken. If it falls short of the double, its gain is scaled up as if the
+    curve went on as steeply; beyond the double it is taken whole, which never flatters.
+    """
+    larger = [other for other in curve if other.batch_size >= _SMALLEST_STRIDE * point.batch_size]
+    if not larger:
+        return None
+    nearest = min(larger, key=lambda other: abs(math.log2(other.batch_size / point.batch_size) - 1))
+    gain = nearest.examples_per_second / point.examples_per_second
+    return gain ** (1 / min(1.0, math.log2(nearest.batch_size / point.batch_size)))
+
+
+def _reaches(point: CurvePoint, best: CurvePoint) -> bool:
+    share = point.examples_per_second / best.examples_per_second
+    if share >= NEAR_BEST:
+        return True
+    reaches_up = point.ci95[1] >= NEAR_BEST * best.examples_per_second
+    return _trusted(point) and share >= _DOUBTFUL and reaches_up
+
+
+def _trusted(point: CurvePoint) -> bool:
+    return point.steady and NOISY not in point.marks
+
+
+def _rate(point: CurvePoint) -> float:
+    return point.examples_per_second

@@ -1,0 +1,154 @@
+"""How long training takes at each batch size: time per step times steps, start-up and evaluation added."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from traindyno.analysis.curve import step_interval
+from traindyno.analysis.intervals import median
+from traindyno.core.answers import CurvePoint, PlanAnswer, PlanRow
+from traindyno.core.errors import UsageError
+from traindyno.core.records import Record, TrialRecord
+from traindyno.core.units import format_percent, format_seconds
+
+_NEAR_FASTEST = 1.03
+_EVALUATION_STEP_GUESS = 1 / 3
+CAUTION = (
+    "These are times for equal numbers of examples, not for equal accuracy: "
+    "how many steps reach a target changes with the batch size."
+)
+
+
+class TrainingJob(Record, frozen=True):
+    """What is to be planned. Evaluation runs over `eval_examples` every `eval_every_epochs` (every epoch unless given)."""
+
+    examples: int
+    epochs: float
+    eval_every_epochs: float | None = None
+    eval_examples: int | None = None
+    price_per_hour: float | None = None
+
+
+def conclude_plan(
+    curve: Sequence[CurvePoint],
+    job: TrainingJob,
+    *,
+    start_up_seconds: float = 0.0,
+    evaluation_step_seconds: Mapping[int, float] | None = None,
+    margin: float = 0.0,
+    from_study: str | None = None,
+    seconds: float = 0.0,
+    simulated: bool = False,
+) -> PlanAnswer:
+    """A row per measured batch size no larger than the data, the fastest of them, and what to make of it."""
+    usable = [point for point in curve if point.batch_size <= job.examples]
+    if not usable:
+        raise UsageError(
+            f"{job.examples} examples are fewer than the smallest batch measured ({curve[0].batch_size})",
+            "measure smaller batches with --batch-size, or plan for more examples",
+        )
+    known = evaluation_step_seconds or {}
+    rows = tuple(plan_row(point, job, start_up_seconds, known.get(point.batch_size)) for point in usable)
+    fastest = min(rows, key=lambda row: row.training_seconds)
+    return PlanAnswer(
+        examples=job.examples,
+        epochs=job.epochs,
+        rows=rows,
+        fastest=fastest.batch_size,
+        verdicts=tuple(_verdicts(rows, fastest, usable, job, known, margin)),
+        from_study=from_study,
+        seconds=seconds,
+        simulated=simulated,
+    )
+
+
+def plan_row(
+    point: CurvePoint, job: TrainingJob, start_up_seconds: float, evaluation_step_seconds: float | None
+) -> PlanRow:
+    """One batch size: every epoch ends with a partial batch (none is dropped), which counts as a whole step."""
+    steps = _whole(math.ceil(job.examples / point.batch_size) * job.epochs)
+    evaluation = _evaluation_seconds(point, job, evaluation_step_seconds)
+    fixed = start_up_seconds + evaluation
+    total = fixed + steps * point.step_seconds
+    low, high = step_interval(point)
+    return PlanRow(
+        batch_size=point.batch_size,
+        steps=steps,
+        training_seconds=total,
+        ci95=(fixed + steps * low, fixed + steps * high),
+        cost=None if job.price_per_hour is None else total / 3600 * job.price_per_hour,
+        step_seconds=point.step_seconds,
+        start_up_seconds=start_up_seconds,
+        evaluation_seconds=evaluation,
+    )
+
+
+def evaluation_steps(records: Sequence[TrialRecord]) -> dict[int, float]:
+    """The median time of an evaluation step at each batch size that measured one."""
+    found: dict[int, list[float]] = {}
+    for record in records:
+        if record.measurement is not None and record.measurement.evaluation_step_seconds is not None:
+            found.setdefault(record.batch_size, []).append(record.measurement.evaluation_step_seconds)
+    return {size: median(values) for size, values in found.items()}
+
+
+def _evaluation_seconds(point: CurvePoint, job: TrainingJob, step_seconds: float | None) -> float:
+    if not job.eval_examples:
+        return 0.0
+    passes = math.floor(job.epochs / (job.eval_every_epochs or 1.0) + 1e-9)
+    if step_seconds is None:
+        step_seconds = point.step_seconds * _EVALUATION_STEP_GUESS
+    return passes * math.ceil(job.eval_examples / point.batch_size) * step_seconds
+
+
+def _whole(steps: float) -> int:
+    """Rounded up, but not because of the last bit of a product such as 10 × 0.1."""
+    return math.ceil(steps - 1e-9 * max(1.0, steps))
+
+
+def _verdicts(
+    rows: Sequence[PlanRow],
+    fastest: PlanRow,
+    curve: Sequence[CurvePoint],
+    job: TrainingJob,
+    known: Mapping[int, float],
+    margin: float,
+) -> list[str]:
+    sentences = [
+        _fastest(fastest),
+        _near_equal(rows, fastest),
+        _nearly_full(fastest, curve, margin),
+        _evaluation_source(curve, job, known),
+        CAUTION,
+    ]
+    return [sentence for sentence in sentences if sentence is not None]
+
+
+def _fastest(row: PlanRow) -> str:
+    low, high = (format_seconds(end) if math.isfinite(end) else "unknown" for end in row.ci95)
+    return f"Batch {row.batch_size} is the fastest: {format_seconds(row.training_seconds)} ({low} to {high})."
+
+
+def _near_equal(rows: Sequence[PlanRow], fastest: PlanRow) -> str | None:
+    near = next(row for row in rows if row.training_seconds <= _NEAR_FASTEST * fastest.training_seconds)
+    if near.batch_size >= fastest.batch_size:
+        return None
+    longer = format_percent(near.training_seconds / fastest.training_seconds - 1)
+    return f"Batch {near.batch_size} takes only {longer} longer and leaves more memory free."
+
+
+def _nearly_full(fastest: PlanRow, curve: Sequence[CurvePoint], margin: float) -> str | None:
+    share = next(point.memory_share for point in curve if point.batch_size == fastest.batch_size)
+    if share is None or share <= 1 - margin:
+        return None
+    return f"Batch {fastest.batch_size} fills {format_percent(share, 0)} of the memory: a long run may not survive at it."
+
+
+def _evaluation_source(
+    curve: Sequence[CurvePoint], job: TrainingJob, known: Mapping[int, float]
+) -> str | None:
+    if job.eval_every_epochs is not None and not job.eval_examples:
+        return "Evaluation is not counted: the number of evaluation examples was not given."
+    if not job.eval_examples or all(point.batch_size in known for point in curve):
+        return None
+    which = "" if not known else " where it was not measured"
+    return f"An evaluation step is taken as one third of a training step{which}."

@@ -1,0 +1,190 @@
+"""The Python API: the same use cases as the command line, returning the same answers."""
+
+from typing import Any
+
+from traindyno.app.context import DEFAULT_STORE, Context
+from traindyno.core.answers import CompareAnswer, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
+from traindyno.core.errors import UsageError
+from traindyno.core.events import Emit
+from traindyno.core.records import Mode, OptimizerName, Precision, WorkloadSpec
+from traindyno.core.requests import Bench, Choice, MaxBatchRequest, PlanRequest, ThroughputRequest
+from traindyno.core.sweeps import parse_sweep
+
+
+def max_batch(
+    model: str | list[str],
+    *,
+    tolerance: float = 0.01,
+    exact: bool = False,
+    limit: int | None = None,
+    margin: float = 0.05,
+    effective_batch: int | None = None,
+    store: str = DEFAULT_STORE,
+    name: str | None = None,
+    on_event: Emit | None = None,
+    **options: Any,
+) -> MaxBatchAnswer | tuple[MaxBatchAnswer, ...]:
+    """Find the largest batch that fits; several models give several answers.
+
+    Options beyond these describe the workload (`mode`, `image_size`, `classes`, `optimizer`, `conv1_stride`) and the
+    bench (`device`, `precision`, `seed`, `runner`, `time_budget_seconds`, `memory_limit_bytes`,
+    `step_timeout_seconds`, `trial_timeout_seconds`).
+    """
+    from traindyno.app.max_batch import max_batch as use_case
+
+    models = [model] if isinstance(model, str) else model
+    workload_options, bench = _split(options)
+    request = MaxBatchRequest(
+        workloads=tuple(_workload(each, **workload_options) for each in models),
+        bench=bench,
+        tolerance=tolerance,
+        exact=exact,
+        limit=limit,
+        margin=margin,
+        effective_batch=effective_batch,
+    )
+    answer: MaxBatchAnswer | tuple[MaxBatchAnswer, ...] = use_case(request, _context(store, name, on_event)).answer
+    return answer
+
+
+def throughput(
+    model: str,
+    *,
+    batch_size: str | list[int] = "max",
+    refine: bool = True,
+    repeats: int = 3,
+    choose: Choice = "recommended",
+    margin: float = 0.05,
+    trial_seconds: float = 10.0,
+    store: str = DEFAULT_STORE,
+    name: str | None = None,
+    on_event: Emit | None = None,
+    **options: Any,
+) -> ThroughputAnswer:
+    """Measure examples per second against batch size. Further options as for `max_batch`."""
+    from traindyno.app.throughput import throughput as use_case
+
+    request = _curve(model, batch_size, refine, repeats, choose, margin, trial_seconds, options)
+    answer: ThroughputAnswer = use_case(request, _context(store, name, on_event)).answer
+    return answer
+
+
+def plan(
+    model: str | None = None,
+    *,
+    examples: int,
+    epochs: float,
+    from_study: str | None = None,
+    eval_every_epochs: float | None = None,
+    eval_examples: int | None = None,
+    price_per_hour: float | None = None,
+    validate: bool = False,
+    validate_seconds: float = 60.0,
+    batch_size: str | list[int] = "max",
+    refine: bool = True,
+    repeats: int = 3,
+    margin: float = 0.05,
+    trial_seconds: float = 10.0,
+    store: str = DEFAULT_STORE,
+    name: str | None = None,
+    on_event: Emit | None = None,
+    **options: Any,
+) -> PlanAnswer:
+    """Predict training time, from the curve of an earlier study or one that is measured now."""
+    from traindyno.app.plan import plan as use_case
+
+    if (model is None) == (from_study is None):
+        raise UsageError("a plan needs a model or a study", "give model=... or from_study=..., not both")
+    curve = None
+    if model is not None:
+        curve = _curve(model, batch_size, refine, repeats, "recommended", margin, trial_seconds, options)
+    request = PlanRequest(
+        examples=examples,
+        epochs=epochs,
+        curve=curve,
+        from_study=from_study,
+        eval_every_epochs=eval_every_epochs,
+        eval_examples=eval_examples,
+        price_per_hour=price_per_hour,
+        validate=validate,
+        validate_seconds=validate_seconds,
+    )
+    answer: PlanAnswer = use_case(request, _context(store, name, on_event)).answer
+    return answer
+
+
+def compare(a: str, b: str, *, store: str = DEFAULT_STORE) -> CompareAnswer:
+    """Set two studies or exported JSON files side by side."""
+    from traindyno.app.compare import compare as use_case
+
+    answer: CompareAnswer = use_case(a, b, store).answer
+    return answer
+
+
+def _curve(
+    model: str,
+    batch_size: str | list[int],
+    refine: bool,
+    repeats: int,
+    choose: Choice,
+    margin: float,
+    trial_seconds: float,
+    options: dict[str, Any],
+) -> ThroughputRequest:
+    sweep = parse_sweep(batch_size if isinstance(batch_size, str) else ",".join(map(str, batch_size)))
+    workload_options, bench = _split(options)
+    return ThroughputRequest(
+        workload=_workload(model, **workload_options),
+        bench=bench,
+        sizes=sweep.sizes,
+        smallest=sweep.smallest,
+        largest=sweep.largest,
+        refine=refine,
+        repeats=repeats,
+        choose=choose,
+        margin=margin,
+        trial_seconds=trial_seconds,
+    )
+
+
+def _split(options: dict[str, Any]) -> tuple[dict[str, Any], Bench]:
+    """Sort free options into those of the workload and those of the bench; unknown names are refused."""
+    workload = {name: options.pop(name) for name in _WORKLOAD_OPTIONS if name in options}
+    unknown = set(options) - set(Bench.__struct_fields__)
+    if unknown:
+        known = ", ".join((*_WORKLOAD_OPTIONS, *Bench.__struct_fields__))
+        raise UsageError(f"there is no option {', '.join(sorted(unknown))}", f"known options: {known}")
+    return workload, Bench(**{"device": "auto", **options})
+
+
+_WORKLOAD_OPTIONS = ("mode", "image_size", "classes", "optimizer", "conv1_stride")
+
+
+def _workload(
+    model: Any,
+    mode: Mode = "train",
+    image_size: int | None = None,
+    classes: int | None = None,
+    optimizer: OptimizerName = "sgd",
+    conv1_stride: int | None = None,
+) -> WorkloadSpec:
+    from traindyno.app.sources import hash_source
+
+    if not isinstance(model, str):
+        raise UsageError(
+            "a model object cannot be rebuilt in a fresh process",
+            "write a function that builds it to a file and pass 'file.py:function'",
+        )
+    return WorkloadSpec(
+        model=model,
+        mode=mode,
+        image_size=image_size,
+        classes=classes,
+        optimizer=optimizer,
+        conv1_stride=conv1_stride,
+        source_sha256=hash_source(model),
+    )
+
+
+def _context(store: str, name: str | None, on_event: Emit | None) -> Context:
+    return Context(store=store, name=name) if on_event is None else Context(store=store, name=name, emit=on_event)

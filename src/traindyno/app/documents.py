@@ -1,0 +1,31 @@
+"""From a study to the document that is printed, exported and stored."""
+
+from typing import Any
+
+from traindyno.app.study import Study
+from traindyno.core.answers import Document
+from traindyno.core.codec import plain
+from traindyno.core.requests import Request
+from traindyno.report.document import trial_entry
+
+
+def finished_document(
+    study: Study, request: Request, answer: Any, warnings: tuple[str, ...], hint: str | None
+) -> Document:
+    """Commit the answer and give the whole document. A study that was cut short says how to go on."""
+    if study.cut == "budget":
+        warnings = ("The time budget ended before the study was complete.", *warnings)
+    state = study.finish(answer, warnings)
+    return Document(
+        command=study.row.command,
+        study=study.row.name,
+        answer=answer,
+        trials=tuple(trial_entry(record) for record in study.records),
+        warnings=warnings,
+        machine=plain(study.workshop.machine),
+        request=plain(request),
+        created=study.row.created,
+        state=state,
+        hint=f"traindyno resume {study.row.name}" if study.cut else hint,
+        interrupted=study.cut == "interrupted",
+    )

@@ -1,0 +1,67 @@
+"""Reading what is already known: the list of studies, one study's document, an exported file."""
+
+import json
+from pathlib import Path
+
+from traindyno.core.answers import Document
+from traindyno.core.codec import plain
+from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.report.document import trial_entry, typed_answer
+from traindyno.store.ledger import Ledger, StudyRow
+
+
+def list_studies(store: str) -> list[StudyRow]:
+    """Newest first; a store that does not exist yet has none."""
+    with Ledger.open(store, create=False) as ledger:
+        return ledger.studies()
+
+
+def read_document(source: str, store: str) -> Document:
+    """A study's or an exported file's document, whichever `source` names."""
+    path = Path(source)
+    if path.suffix == ".json" or "/" in source:
+        return _read_file(path)
+    return study_document(source, store)
+
+
+def study_document(name: str, store: str) -> Document:
+    """Rebuild the document of a study from the ledger."""
+    with Ledger.open(store, create=False) as ledger:
+        row = ledger.study(name)
+        trials = [plain(trial_entry(record)) for record in ledger.trials(row.id)]
+    if row.answer is None or (isinstance(row.answer, dict) and "error" in row.answer):
+        raise TraindynoError(*_unanswered(row))
+    return typed_answer(
+        {
+            "schema": "traindyno/1",
+            "command": row.command,
+            "study": row.name,
+            "answer": row.answer,
+            "trials": trials,
+            "warnings": list(row.warnings),
+            "machine": plain(row.machine),
+            "request": plain(row.request),
+            "created": row.created,
+            "state": row.state,
+        }
+    )
+
+
+def _unanswered(row: StudyRow) -> tuple[str, str]:
+    if isinstance(row.answer, dict):
+        return f"study {row.name!r} failed: {row.answer['error']['message']}", row.answer["error"]["hint"] or ""
+    if row.state == "running":
+        return f"study {row.name!r} is still running; {row.trials} trials are done", "wait for its end"
+    return f"study {row.name!r} was cut off before it had an answer", f"traindyno resume {row.name}"
+
+
+def _read_file(path: Path) -> Document:
+    try:
+        content = json.loads(path.read_text())
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}", "name a study or an exported JSON file") from None
+    except ValueError:
+        raise UsageError(f"{path} is not JSON", "export one with --export-json FILE") from None
+    if not isinstance(content, dict):
+        raise UsageError(f"{path} is not a traindyno document", "export one with --export-json FILE")
+    return typed_answer(content)

@@ -1,0 +1,89 @@
+"""How large a batch fits."""
+
+from traindyno.analysis.cautions import cautions
+from traindyno.analysis.max_batch import conclude_max_batch
+from traindyno.app.context import Context
+from traindyno.app.documents import finished_document
+from traindyno.app.study import Study, open_study
+from traindyno.app.workshop import Workshop, open_workshop
+from traindyno.core.answers import Document, MaxBatchAnswer
+from traindyno.core.errors import BudgetSpentError, NothingMeasuredError
+from traindyno.core.records import Budget, Settings, TrialRecord, TrialSpec, WorkloadSpec
+from traindyno.core.requests import MaxBatchRequest
+from traindyno.search.max_batch import MaxBatchSearch
+
+STEPS = 3
+
+
+def max_batch(request: MaxBatchRequest, context: Context) -> Document:
+    """Search for every workload in turn and conclude with what there is, also when cut short."""
+    with open_workshop(request.bench, context.store) as workshop:
+        title = f"largest batch of {', '.join(workload.model for workload in request.workloads)}"
+        with open_study(workshop, context, request, title) as study:
+            answers = tuple(
+                answer
+                for workload in request.workloads
+                if (answer := _one_model(study, request, workload)) is not None
+            )
+            if not any(answer.max_batch is not None for answer in answers):
+                raise _nothing_fits(study)
+            answer = answers[0] if len(request.workloads) == 1 else answers
+            hint = f"traindyno throughput --model {request.workloads[0].model}"
+            return finished_document(study, request, answer, cautions(study.records), hint)
+
+
+def _one_model(study: Study, request: MaxBatchRequest, workload: WorkloadSpec) -> MaxBatchAnswer | None:
+    template = first_spec(study.workshop, workload)
+    search = MaxBatchSearch(
+        template,
+        tolerance=request.tolerance,
+        exact=request.exact,
+        limit=request.limit,
+        margin=request.margin,
+    )
+
+    def belongs(record: TrialRecord) -> bool:
+        return record.spec.workload == workload
+
+    before = study.seconds
+    earlier = sum(record.seconds for record in study.records if belongs(record))
+    history = study.drive(search, belongs)
+    if not history:
+        return None
+    return conclude_max_batch(
+        workload.model,
+        workload.mode,
+        history,
+        margin=request.margin,
+        tolerance=0.0 if request.exact else request.tolerance,
+        limit=request.limit,
+        effective_batch=request.effective_batch,
+        seconds=earlier + study.seconds - before,
+        simulated=study.workshop.runner.simulated,
+    )
+
+
+def first_spec(workshop: Workshop, workload: WorkloadSpec) -> TrialSpec:
+    """What all probes of a workload have in common."""
+    bench = workshop.bench
+    return TrialSpec(
+        kind="fit",
+        workload=workload,
+        settings=Settings(batch_size=1, precision=bench.precision, device=bench.device),
+        budget=Budget(steps=STEPS),
+        seed=bench.seed,
+        memory_limit_bytes=bench.memory_limit_bytes,
+    )
+
+
+def _nothing_fits(study: Study) -> NothingMeasuredError | BudgetSpentError:
+    if study.cut == "budget":
+        return BudgetSpentError("the time budget ended before any batch had run", "give a longer --time-budget")
+    failures = [record.failure for record in study.records if record.failure is not None]
+    if study.cut or not failures:
+        return NothingMeasuredError("stopped before any batch had run", f"traindyno resume {study.row.name}")
+    smallest = min(study.records, key=lambda record: record.batch_size)
+    assert smallest.failure is not None
+    return NothingMeasuredError(
+        f"not even a batch of {smallest.batch_size} runs: {smallest.failure.message}", smallest.failure.remedy
+    )

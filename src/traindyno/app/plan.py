@@ -1,0 +1,97 @@
+"""How long training takes, from a measured curve; and, on request, whether that was true."""
+
+import math
+
+import msgspec
+
+from traindyno.analysis.cautions import cautions
+from traindyno.analysis.plan import conclude_plan
+from traindyno.app.context import Context
+from traindyno.app.documents import finished_document
+from traindyno.app.library import read_document
+from traindyno.app.max_batch import first_spec
+from traindyno.app.study import Study, open_study
+from traindyno.app.throughput import measure_curve
+from traindyno.app.workshop import open_workshop
+from traindyno.core.answers import Document, PlanAnswer, ThroughputAnswer, Validation
+from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.records import Budget, TrialRecord, WorkloadSpec
+from traindyno.core.requests import PlanRequest, ThroughputRequest
+from traindyno.search.once import Once
+
+
+def plan(request: PlanRequest, context: Context) -> Document:
+    """Take the curve from an earlier study or measure it now, multiply out, and validate if asked."""
+    curve, source = _earlier_curve(request, context)
+    bench = source.bench if source is not None else _own(request).bench
+    if curve is not None and not request.validate:
+        return _plan_without_measuring(request, curve)
+    with (
+        open_workshop(bench, context.store) as workshop,
+        open_study(workshop, context, request, "training time") as study,
+    ):
+        if curve is None:
+            curve = measure_curve(study, _own(request), evaluate=request.eval_every_epochs is not None)
+        answer = conclude_plan(curve, request, seconds=study.seconds)
+        if request.validate and study.cut is None:
+            workload = source.workload if source is not None else _own(request).workload
+            answer = _validate(study, request, workload, answer)
+        return finished_document(study, request, answer, cautions(study.records), None)
+
+
+def _own(request: PlanRequest) -> ThroughputRequest:
+    assert request.curve is not None, "a plan has a curve to measure or a study to take it from"
+    return request.curve
+
+
+def _earlier_curve(
+    request: PlanRequest, context: Context
+) -> tuple[ThroughputAnswer, ThroughputRequest] | tuple[None, None]:
+    if request.from_study is None:
+        return None, None
+    document = read_document(request.from_study, context.store)
+    if not isinstance(document.answer, ThroughputAnswer):
+        raise UsageError(
+            f"study {request.from_study!r} is a {document.command} study and has no throughput curve",
+            "measure one with `traindyno throughput`",
+        )
+    assert document.request is not None
+    return document.answer, msgspec.convert(document.request, ThroughputRequest)
+
+
+def _plan_without_measuring(request: PlanRequest, curve: ThroughputAnswer) -> Document:
+    answer = conclude_plan(curve, request, seconds=0.0)
+    return Document(command="plan", study=None, answer=answer, request=msgspec.to_builtins(request), state="done")
+
+
+def _validate(study: Study, request: PlanRequest, workload: WorkloadSpec, answer: PlanAnswer) -> PlanAnswer:
+    """Train at the fastest batch for a minute or an epoch, whichever is longer, and compare."""
+    row = next(row for row in answer.rows if row.batch_size == answer.fastest)
+    epoch = math.ceil(request.examples / row.batch_size)
+    steps = max(epoch, math.ceil(request.validate_seconds / row.step_seconds))
+    template = first_spec(study.workshop, workload)
+    spec = msgspec.structs.replace(
+        template,
+        kind="train",
+        settings=msgspec.structs.replace(template.settings, batch_size=row.batch_size),
+        budget=Budget(steps=steps),
+    )
+    history = study.drive(Once(spec, "validate the prediction"), lambda record: record.spec.kind == "train")
+    if not history:
+        return answer
+    validation = _compare(history[0], row.start_up_seconds + steps * row.step_seconds, steps)
+    return msgspec.structs.replace(answer, validation=validation, seconds=study.seconds)
+
+
+def _compare(record: TrialRecord, predicted: float, steps: int) -> Validation:
+    if record.measurement is None or record.measurement.training_seconds is None:
+        assert record.failure is not None
+        raise TraindynoError(f"the validating run failed: {record.failure.message}", record.failure.remedy)
+    measured = record.measurement.training_seconds
+    return Validation(
+        batch_size=record.batch_size,
+        steps=steps,
+        predicted_seconds=predicted,
+        measured_seconds=measured,
+        error_percent=100 * (predicted - measured) / measured,
+    )

@@ -1,0 +1,85 @@
+"""`--dry-run`: what a study would do and cost, told without running a trial."""
+
+from traindyno.app.max_batch import STEPS
+from traindyno.app.workshop import settle
+from traindyno.core.answers import Rehearsal
+from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
+from traindyno.core.requests import Bench, MaxBatchRequest, ThroughputRequest
+from traindyno.core.units import format_bytes, format_seconds
+from traindyno.machine.gpu import open_reader
+from traindyno.search.max_batch import MaxBatchSearch
+from traindyno.search.strategy import Strategy
+from traindyno.search.throughput import ThroughputSweep
+
+START_SECONDS = 5.0
+
+
+def rehearse_max_batch(request: MaxBatchRequest) -> Rehearsal:
+    """One search per model; a probe is a fresh process and three steps."""
+    bench = _settled(request.bench)
+    search = MaxBatchSearch(
+        _template(bench, request.workloads[0], "fit"),
+        tolerance=request.tolerance,
+        exact=request.exact,
+        limit=request.limit,
+        margin=request.margin,
+    )
+    expected = _expected(search) * len(request.workloads)
+    lines = [f"model: {workload.model} ({workload.mode})" for workload in request.workloads]
+    lines.append(f"each probe: {STEPS} steps in a fresh process, to within {request.tolerance:.1%} of the limit")
+    return _rehearsal("max-batch", bench, expected, START_SECONDS * 4, lines)
+
+
+def rehearse_throughput(request: ThroughputRequest) -> Rehearsal:
+    """One sweep; a trial measures until precise, at most `trial_seconds`."""
+    bench = _settled(request.bench)
+    sweep = ThroughputSweep(
+        _template(bench, request.workload, "speed"),
+        sizes=request.sizes,
+        smallest=request.smallest,
+        largest=request.largest,
+        refine=request.refine,
+        repeats=request.repeats,
+        seed=bench.seed,
+    )
+    sizes = ", ".join(map(str, request.sizes)) if request.sizes else f"doubling from {request.smallest}"
+    top = "" if request.sizes else f" to {request.largest or 'the largest that fits'}"
+    lines = [
+        f"model: {request.workload.model} ({request.workload.mode})",
+        f"batch sizes: {sizes}{top}, each in {request.repeats} fresh processes",
+    ]
+    return _rehearsal("throughput", bench, _expected(sweep), START_SECONDS + request.trial_seconds, lines)
+
+
+def _settled(bench: Bench) -> Bench:
+    reader = open_reader()
+    try:
+        return settle(bench, reader)
+    finally:
+        reader.close()
+
+
+def _template(bench: Bench, workload: WorkloadSpec, kind: str) -> TrialSpec:
+    settings = Settings(batch_size=1, precision=bench.precision, device=bench.device)
+    return TrialSpec(kind=kind, workload=workload, settings=settings, budget=Budget(steps=STEPS))  # type: ignore[arg-type]
+
+
+def _expected(strategy: Strategy) -> int:
+    proposal = strategy.ask([])
+    return 0 if proposal is None else proposal.expected_trials
+
+
+def _rehearsal(command: str, bench: Bench, expected: int, trial_seconds: float, lines: list[str]) -> Rehearsal:
+    at_most = expected * trial_seconds
+    if bench.time_budget_seconds is not None:
+        at_most = min(at_most, bench.time_budget_seconds)
+    limit = "" if bench.memory_limit_bytes is None else f", memory limit {format_bytes(bench.memory_limit_bytes)}"
+    lines = [
+        f"{command} on {bench.device}, {bench.precision}{limit}",
+        *lines,
+        f"about {expected} trials, at most about {format_seconds(at_most)}",
+        "nothing was measured (--dry-run)",
+    ]
+    return Rehearsal(
+        command=command, device=bench.device, expected_trials=expected, at_most_seconds=at_most, lines=tuple(lines)
+    )

@@ -1,0 +1,180 @@
+"""Driving a study: ask the strategy, run the trial, commit its outcome, and so on until there is an answer."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from traindyno.app.context import Context
+from traindyno.app.watching import StudyWatcher
+from traindyno.app.workshop import Workshop
+from traindyno.core.codec import plain
+from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.events import Notice, StudyFinished, StudyStarted, TrialFinished, TrialStarted
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import TrialRecord
+from traindyno.core.requests import Request
+from traindyno.search.strategy import Proposal, Strategy
+from traindyno.store.ledger import Lease, StudyRow, owner_here
+
+LEASE_SECONDS = 120.0
+RETRIES = 2
+REPEATABLE = (Outcome.INTERRUPTED, Outcome.KILLED, Outcome.INFRASTRUCTURE)
+
+
+class TrialFailedError(TraindynoError):
+    """The user's own code or data stopped the study; the traceback is theirs."""
+
+    def __init__(self, record: TrialRecord) -> None:
+        assert record.failure is not None
+        failure = record.failure
+        super().__init__(failure.message, failure.remedy)
+        self.record = record
+        ours = failure.error_type in ("TraindynoError", "UsageError")
+        self.traceback = None if ours else failure.traceback
+        self.exit_code = 2 if failure.error_type == "UsageError" else 1
+
+
+class Study:
+    """One study in the ledger, held by this process while it runs."""
+
+    def __init__(self, workshop: Workshop, row: StudyRow, context: Context, title: str) -> None:
+        self.row, self.workshop, self.title = row, workshop, title
+        self._context = context
+        self._owner = owner_here()
+        self._start = time.monotonic()
+        self._done = [record for record in workshop.ledger.trials(row.id) if record.outcome not in REPEATABLE]
+        self._resumed = len(self._done)
+        self._resumed_seconds = sum(record.seconds for record in self._done)
+        self.cut: str | None = None
+
+    @property
+    def records(self) -> list[TrialRecord]:
+        return self._done
+
+    @property
+    def seconds(self) -> float:
+        """Time spent on the study, including earlier parts of a resumed one."""
+        return self._resumed_seconds + time.monotonic() - self._start
+
+    def drive(self, strategy: Strategy, belongs: Callable[[TrialRecord], bool] = lambda _: True) -> list[TrialRecord]:
+        """Follow one strategy to its end; `belongs` picks its own trials from a study with several."""
+        history = [record for record in self._done if belongs(record)]
+        while self.cut is None and (proposal := strategy.ask(history)) is not None:
+            record = self._measure(proposal)
+            if record is None:
+                break
+            history.append(record)
+            self._done.append(record)
+            if stops_study(record):
+                raise TrialFailedError(record)
+        return history
+
+    def _measure(self, proposal: Proposal) -> TrialRecord | None:
+        """One proposal, run until it has an ending that says something about the settings."""
+        for attempt in range(1 + RETRIES):
+            if self._stopped():
+                return None
+            record = self._attempt(proposal)
+            if record.outcome is Outcome.INTERRUPTED:
+                self._stopped()
+                return None
+            if record.outcome not in REPEATABLE or attempt == RETRIES:
+                return record
+            assert record.failure is not None
+            self._context.emit(Notice(level="warning", text=f"{record.failure.message}; trying once more"))
+        raise AssertionError("the last attempt always returns")
+
+    def _attempt(self, proposal: Proposal) -> TrialRecord:
+        ledger, ordinal = self.workshop.ledger, len(self._done) + 1
+        trial_id = ledger.enqueue(self.row.id, proposal.spec, ordinal)
+        lease = ledger.lease(trial_id, self._owner, LEASE_SECONDS)
+        if lease is None:
+            raise TraindynoError(
+                f"trial {ordinal} of study {self.row.name!r} is held by another process", "wait until that run has ended"
+            )
+        expected = max(proposal.expected_trials, ordinal)
+        self._context.emit(
+            TrialStarted(ordinal=ordinal, expected_trials=expected, spec=proposal.spec, reason=proposal.reason)
+        )
+        watcher = StudyWatcher(self.workshop, self._context, self._stopped, lambda: self._renew(lease))
+        log = self.workshop.log_folder / self.row.name / f"{ordinal:04d}.log"
+        record = self.workshop.runner.run(proposal.spec, watcher, log)
+        record = msgspec.structs.replace(record, conditions=watcher.conditions())
+        ledger.commit(lease, record)
+        self._context.emit(
+            TrialFinished(
+                ordinal=ordinal, expected_trials=expected, record=record, remaining_seconds=self._remaining(expected, record)
+            )
+        )
+        return record
+
+    def _remaining(self, expected: int, latest: TrialRecord) -> float:
+        seconds = [record.seconds for record in self._done[self._resumed :]] + [latest.seconds]
+        left = max(0, expected - len(self._done) - 1)
+        return left * sum(seconds) / len(seconds)
+
+    def _renew(self, lease: Lease) -> None:
+        self.workshop.ledger.renew(lease, LEASE_SECONDS)
+        self.workshop.ledger.renew_study(self.row.name, self._owner, LEASE_SECONDS)
+
+    def _stopped(self) -> bool:
+        """Whether to end now; the reason is remembered."""
+        budget = self.workshop.bench.time_budget_seconds
+        if self._context.should_stop():
+            self.cut = "interrupted"
+        elif budget is not None and time.monotonic() - self._start > budget:
+            self.cut = "budget"
+        return self.cut is not None
+
+    def finish(self, answer: Any, warnings: tuple[str, ...] = ()) -> str:
+        """Write the answer, or what there is of it; return the study's state."""
+        state = "done" if self.cut is None else "interrupted"
+        self.workshop.ledger.finish(self.row.name, state, plain(answer), warnings, owner=self._owner)
+        self._context.emit(StudyFinished(study=self.row.name, state=state, seconds=self.seconds))
+        return state
+
+
+@contextmanager
+def open_study(workshop: Workshop, context: Context, request: Request, title: str) -> Iterator[Study]:
+    """Create the study, or take up the one to resume; it is released whatever happens."""
+    ledger, owner = workshop.ledger, owner_here()
+    command = str(request.__struct_config__.tag)
+    if context.resume is None:
+        row = ledger.create_study(context.name, command, request, workshop.machine)
+    else:
+        row = ledger.study(context.resume)
+        _same_machine(row, workshop)
+    ledger.claim_study(row.name, owner, LEASE_SECONDS)
+    study = Study(workshop, row, context, title)
+    resumed = len(study.records)
+    context.emit(StudyStarted(study=row.name, command=command, title=title, resumed_trials=resumed))
+    try:
+        yield study
+    except TraindynoError as error:
+        ledger.finish(row.name, "failed", {"error": {"message": error.message, "hint": error.hint}})
+        raise
+    finally:
+        ledger.release_study(row.name, owner)
+
+
+def stops_study(record: TrialRecord) -> bool:
+    """A user's bug ends the study; a batch too small for batch-norm ends only that batch."""
+    if record.failure is None or not record.outcome.stops_study:
+        return False
+    return record.failure.details.get("code") != "batch_norm_single_value"
+
+
+def _same_machine(row: StudyRow, workshop: Workshop) -> None:
+    """Trials of two machines or versions in one study would be compared silently: refuse."""
+    if row.machine is None or workshop.runner.simulated:
+        return
+    then, now = row.machine, workshop.machine
+    for what in ("hostname", "torch", "cuda", "cpu_model"):
+        if getattr(then, what) != getattr(now, what):
+            raise UsageError(
+                f"study {row.name!r} was begun with {what} {getattr(then, what)}; here it is {getattr(now, what)}",
+                "begin a new study here, then `traindyno compare` the two",
+            )

@@ -1,0 +1,72 @@
+"""Everything that trials need, opened together and closed together."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from traindyno.core.machine import MachineFacts
+from traindyno.core.requests import Bench
+from traindyno.machine.facts import collect, resolve_device
+from traindyno.machine.gpu import GpuReader, open_reader
+from traindyno.machine.locks import device_lock
+from traindyno.machine.memory import default_memory_limit_bytes
+from traindyno.runner.choose import open_runner
+from traindyno.runner.protocol import Deadlines, Runner
+from traindyno.store.ledger import Ledger
+
+SIMULATED_DEVICE = "simulated"
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """An open ledger, a runner for one device, and the facts about this machine."""
+
+    ledger: Ledger
+    runner: Runner
+    reader: GpuReader
+    machine: MachineFacts
+    bench: Bench
+
+    @property
+    def log_folder(self) -> Path:
+        """Where trials' output goes: a hidden folder beside the ledger."""
+        return self.ledger.path.parent / ".traindyno" / "logs"
+
+
+@contextmanager
+def open_workshop(bench: Bench, store: str) -> Iterator[Workshop]:
+    """Open the ledger first: what cannot be kept is not worth measuring."""
+    with ExitStack() as stack:
+        ledger = stack.enter_context(Ledger.open(store))
+        reader = open_reader()
+        stack.callback(reader.close)
+        bench = settle(bench, reader)
+        stack.enter_context(device_lock(bench.device, reader))
+        runner = open_runner(bench.runner, deadlines(bench))
+        stack.callback(runner.close)
+        yield Workshop(ledger=ledger, runner=runner, reader=reader, machine=collect(reader), bench=bench)
+
+
+def settle(bench: Bench, reader: GpuReader) -> Bench:
+    """Replace `auto` by what it means here, so that a resumed study means the same."""
+    if bench.runner.startswith(SIMULATED_DEVICE):
+        return msgspec.structs.replace(bench, device=SIMULATED_DEVICE)
+    device = resolve_device(bench.device, reader)
+    limit = bench.memory_limit_bytes
+    if limit is None and device == "cpu":
+        limit = default_memory_limit_bytes()
+    return msgspec.structs.replace(bench, device=device, memory_limit_bytes=limit)
+
+
+def deadlines(bench: Bench) -> Deadlines:
+    """The defaults, shortened or lengthened as the user asked."""
+    given = Deadlines()
+    if bench.step_timeout_seconds is not None:
+        step = bench.step_timeout_seconds
+        given = msgspec.structs.replace(given, step=step, first_step=step, start_up=step, patience=1.0)
+    if bench.trial_timeout_seconds is not None:
+        given = msgspec.structs.replace(given, trial=bench.trial_timeout_seconds)
+    return given

@@ -1,0 +1,1 @@
+"""The commands: parse, call a use case, render, choose an exit code."""

@@ -1,0 +1,49 @@
+"""Errors at the edge: what happened and `hint:` what to type next, or one JSON document."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from traindyno.core.errors import TraindynoError
+
+INTERRUPTED = 130
+
+
+def report_error(error: BaseException, arguments: Sequence[str]) -> int:
+    """Say what went wrong, in the form the user asked for, and return the exit code."""
+    if isinstance(error, BrokenPipeError):
+        return _broken_pipe()
+    message, hint, code = _parts(error)
+    if "--json" in arguments:
+        command = next((word for word in arguments if not word.startswith("-")), None)
+        document = {"schema": "traindyno/1", "command": command, "error": {"message": message, "hint": hint}}
+        click.echo(json.dumps(document, indent=2))
+    traceback = getattr(error, "traceback", None)
+    if traceback:
+        click.echo(traceback.rstrip(), err=True)
+    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+    click.echo(message, err=True)
+    if hint:
+        click.secho("hint: ", fg="cyan", bold=True, nl=False, err=True)
+        click.echo(hint, err=True)
+    return code
+
+
+def _parts(error: BaseException) -> tuple[str, str | None, int]:
+    if isinstance(error, TraindynoError):
+        return error.message, error.hint, error.exit_code
+    if isinstance(error, click.UsageError):
+        path = error.ctx.command_path if error.ctx else "traindyno"
+        return error.format_message(), f"see `{path} --help`", 2
+    if isinstance(error, click.ClickException):
+        return error.format_message(), None, error.exit_code
+    return "interrupted", None, INTERRUPTED
+
+
+def _broken_pipe() -> int:
+    """The reader of stdout went away, as `head` does: nothing is wrong. Keep the interpreter quiet about it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

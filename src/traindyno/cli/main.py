@@ -1,0 +1,71 @@
+"""The `traindyno` command: finds the sub-command, and turns every error into words and an exit code."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from traindyno import __version__
+from traindyno.cli.errors import report_error
+from traindyno.core.errors import TraindynoError
+
+COMMANDS = {
+    "max-batch": ("traindyno.cli.max_batch", "Find the largest batch that fits."),
+    "throughput": ("traindyno.cli.throughput", "Measure examples per second against batch size."),
+    "plan": ("traindyno.cli.plan", "Predict how long training takes, and what it costs."),
+    "compare": ("traindyno.cli.compare", "Set two studies or exported files side by side."),
+    "doctor": ("traindyno.cli.doctor", "Examine this machine and say what would spoil a measurement."),
+    "studies": ("traindyno.cli.studies", "List the studies in the store."),
+    "show": ("traindyno.cli.show", "Print a study's answer again."),
+    "report": ("traindyno.cli.report", "Write a study's report: HTML, PNG, CSV, Markdown or JSON."),
+    "resume": ("traindyno.cli.resume", "Finish a study that was cut off."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a sub-command only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            raise click.UsageError(f"There is no command '{args[0]}'.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="traindyno", message="%(prog)s %(version)s")
+def cli() -> None:
+    """A dynamometer for model training: measures what your hardware does with your model.
+
+    How large a batch fits, where throughput saturates, how long training will take.
+    Try `traindyno throughput`, which needs no arguments.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command line and exit with its code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = cli.main(given, prog_name="traindyno", standalone_mode=False)
+    except (TraindynoError, click.ClickException, click.Abort, KeyboardInterrupt, BrokenPipeError) as error:
+        code = report_error(error, given)
+    sys.exit(code if isinstance(code, int) else 0)

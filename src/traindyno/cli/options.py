@@ -1,0 +1,102 @@
+"""Options that several commands share, and the records they become."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from traindyno.app.context import DEFAULT_STORE
+from traindyno.cli.parameters import DURATION, MEMORY
+from traindyno.core.records import WorkloadSpec
+from traindyno.core.requests import Bench
+
+F = TypeVar("F", bound=Callable[..., Any])
+DEFAULT_MODEL = "torchvision:resnet18"
+
+_STORE = click.option(
+    "--store", default=DEFAULT_STORE, show_default=True, metavar="URL", help="Where studies are kept."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
+
+_WORKLOAD = (
+    click.option(
+        "--image-size", type=click.IntRange(1), metavar="PIXELS", help="Side of the square input. [default: the model's own]"
+    ),
+    click.option("--classes", type=click.IntRange(2), help="Number of classes. [default: the model's own]"),
+    click.option(
+        "--optimizer", type=click.Choice(["sgd", "adam", "adamw"]), default="sgd", show_default=True,
+        help="Optimiser; sgd has momentum 0.9.",
+    ),
+    click.option(
+        "--mode", type=click.Choice(["train", "infer"]), default="train", show_default=True, help="Training step or forward pass."
+    ),
+    click.option(
+        "--conv1-stride", type=click.IntRange(1, 2), help="Stride of the first convolution (ir: models only)."
+    ),
+)  # fmt: skip
+_BENCH = (
+    click.option("--device", metavar="DEVICE", help="cuda, cuda:1 or cpu. [default: the first GPU, else cpu]"),
+    click.option(
+        "--precision", type=click.Choice(["fp32", "bf16", "fp16"]), default="fp32", show_default=True,
+        help="bf16 and fp16 use mixed precision; fp16 scales the loss.",
+    ),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of weights, data and order."),
+    click.option("--time-budget", type=DURATION, metavar="TIME", help="Stop after this long, with the answer so far."),
+    click.option(
+        "--memory-limit", type=MEMORY, metavar="BYTES",
+        help="Memory a trial may take. [default: all of a GPU; half of what is free on a CPU]",
+    ),
+    click.option("--step-timeout", type=DURATION, metavar="TIME", help="A step that takes longer is a hang."),
+    click.option("--trial-timeout", type=DURATION, metavar="TIME", help="Limit of one whole trial. [default: 1h]"),
+    click.option(
+        "--runner", default="fork", show_default=True, metavar="RUNNER", help="fork, spawn or simulated[:limit=N,...]."
+    ),
+    click.option("--name", metavar="NAME", help="Name of the study. [default: made from the command and the time]"),
+)  # fmt: skip
+
+
+def workload_options(function: F) -> F:
+    return _apply(_WORKLOAD, function)
+
+
+def bench_options(function: F) -> F:
+    return _apply(_BENCH, function)
+
+
+def store_options(function: F) -> F:
+    return _apply((_STORE, _JSON), function)
+
+
+def _apply(options: tuple[Callable[[F], F], ...], function: F) -> F:
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def take_bench(values: dict[str, Any]) -> Bench:
+    """Remove the bench's options from the parsed values and make the record of them."""
+    return Bench(
+        device=values.pop("device") or "auto",
+        precision=values.pop("precision"),
+        seed=values.pop("seed"),
+        runner=values.pop("runner"),
+        time_budget_seconds=values.pop("time_budget"),
+        memory_limit_bytes=values.pop("memory_limit"),
+        step_timeout_seconds=values.pop("step_timeout"),
+        trial_timeout_seconds=values.pop("trial_timeout"),
+    )
+
+
+def take_workload(model: str, values: dict[str, Any]) -> WorkloadSpec:
+    """The workload that the options describe; a user's file is fingerprinted, so that resuming can compare."""
+    from traindyno.app.sources import hash_source
+
+    return WorkloadSpec(
+        model=model,
+        mode=values["mode"],
+        image_size=values["image_size"],
+        classes=values["classes"],
+        optimizer=values["optimizer"],
+        conv1_stride=values["conv1_stride"],
+        source_sha256=hash_source(model),
+    )

@@ -1,0 +1,122 @@
+"""Where a command's result goes: stdout, exported files, the report. Files are checked before the work starts."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+import click
+
+from traindyno.cli.options import store_options
+from traindyno.core.answers import Document, Rehearsal
+from traindyno.core.errors import TraindynoError
+
+if TYPE_CHECKING:
+    from traindyno.report.exports import Exporter
+
+F = TypeVar("F", bound=Callable[..., Any])
+FORMATS = ("json", "csv", "markdown", "html", "png")
+EXIT_DONE, EXIT_INTERRUPTED = 0, 130
+
+
+def output_options(function: F) -> F:
+    """`--json`, `--store`, `-q`, `-v` and an `--export-…` option per format."""
+    for name in reversed(FORMATS):
+        function = click.option(
+            f"--export-{name}", type=click.Path(path_type=Path), metavar="FILE", help=f"Write the result as {name}."
+        )(function)
+    function = click.option("-v", "--verbose", is_flag=True, help="Tell every phase of every trial.")(function)
+    function = click.option("-q", "--quiet", is_flag=True, help="No progress, warnings only.")(function)
+    return store_options(function)
+
+
+def report_option(function: F) -> F:
+    return click.option("--no-report", is_flag=True, help="Do not write the HTML report beside the store.")(function)
+
+
+@dataclass(frozen=True)
+class Output:
+    """The output options of one call."""
+
+    as_json: bool
+    quiet: bool
+    verbose: bool
+    exporter: "Exporter"
+    report_folder: Path | None = None
+
+    @classmethod
+    def take(cls, values: dict[str, Any], store: str) -> "Output":
+        """Remove the output options from the parsed values; check that every file can be written."""
+        from traindyno.report.exports import Exporter
+
+        exporter = Exporter.prepare({name: values.pop(f"export_{name}") for name in FORMATS})
+        folder = None if values.pop("no_report", True) else report_folder(store)
+        return cls(values.pop("as_json"), values.pop("quiet"), values.pop("verbose"), exporter, folder)
+
+    def deliver(self, document: Document) -> int:
+        """Export, print, and return the exit code."""
+        document = self._with_report(document)
+        self._print(document)
+        self.exporter.write(document)
+        return EXIT_INTERRUPTED if document.interrupted else EXIT_DONE
+
+    def deliver_rehearsal(self, rehearsal: Rehearsal) -> int:
+        """Print what would be done."""
+        from traindyno.core.codec import plain
+
+        if self.as_json:
+            click.echo(json.dumps(plain(rehearsal), indent=2))
+        else:
+            click.echo("\n".join(rehearsal.lines))
+        return EXIT_DONE
+
+    def _with_report(self, document: Document) -> Document:
+        """Write the page for people beside the store; a full disk costs the page, not the answer."""
+        import msgspec
+
+        if self.report_folder is None or document.study is None:
+            return document
+        path = self.report_folder / f"{document.study}.html"
+        document = msgspec.structs.replace(document, report=str(path))
+        try:
+            write_report(document, path)
+        except (OSError, TraindynoError) as error:
+            click.secho(f"warning: the report could not be written: {error}", fg="yellow", err=True)
+            document = msgspec.structs.replace(document, report=None)
+        return document
+
+    def _print(self, document: Document) -> None:
+        from traindyno.report.renderers.console import render_console, render_console_notes
+        from traindyno.report.renderers.json_text import render_json
+
+        if self.as_json:
+            click.echo(render_json(document), nl=False)
+            return
+        width = terminal_width()
+        click.echo(render_console(document, width, wants_color(sys.stdout), notes=False), nl=False)
+        click.echo(render_console_notes(document, width, wants_color(sys.stderr)), nl=False, err=True)
+
+
+def write_report(document: Document, path: Path) -> None:
+    from traindyno.report.exports import Exporter
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Exporter.prepare({"html": path}).write(document)
+
+
+def report_folder(store: str) -> Path:
+    """Beside the store, in a folder of its own."""
+    return Path(store.removeprefix("sqlite:///")).parent / "traindyno-reports"
+
+
+def terminal_width() -> int:
+    """The terminal's own width, within what a table can use; 100 columns where there is none."""
+    return max(60, min(120, shutil.get_terminal_size((100, 24)).columns))
+
+
+def wants_color(stream: TextIO) -> bool:
+    return stream.isatty() and "NO_COLOR" not in os.environ

@@ -1,0 +1,57 @@
+"""`traindyno plan`."""
+
+from typing import Any
+
+import click
+
+from traindyno.cli.curve_options import curve_options, take_curve
+from traindyno.cli.options import DEFAULT_MODEL, bench_options, workload_options
+from traindyno.cli.output import Output, output_options, report_option
+from traindyno.cli.parameters import DURATION
+
+
+@click.command("plan")
+@click.option("--examples", type=click.IntRange(1), required=True, help="Examples in the training set.")
+@click.option("--epochs", type=click.FloatRange(0, min_open=True), required=True, help="Passes over the set.")
+@click.option("--from", "from_study", metavar="STUDY", help="Use the curve of this throughput study.")
+@click.option("--eval-every", type=click.FloatRange(0, min_open=True), metavar="EPOCHS", help="Evaluate this often.")
+@click.option(
+    "--eval-examples", type=click.IntRange(1), help="Examples per evaluation. [default: a tenth of --examples]"
+)
+@click.option("--price-per-hour", type=click.FloatRange(0), metavar="PRICE", help="Price of this machine.")
+@click.option("--validate", is_flag=True, help="Train a while and print how far the prediction was off.")
+@click.option(
+    "--validate-for", type=DURATION, default="60s", show_default=True, metavar="TIME",
+    help="Shortest validating run; an epoch if that is longer.",
+)  # fmt: skip
+@click.option(
+    "--model", default=DEFAULT_MODEL, show_default=True, metavar="MODEL",
+    help="torchvision:NAME, timm:NAME, ir:50 or file.py:function.",
+)  # fmt: skip
+@workload_options
+@curve_options
+@bench_options
+@report_option
+@output_options
+def command(model: str, store: str, name: str | None, from_study: str | None, **values: Any) -> int:
+    """Predict how long training takes at each batch size: time per step × steps.
+
+    Without --from, the curve is measured first.
+    """
+    from traindyno.app.plan import plan
+    from traindyno.cli.running import run
+    from traindyno.core.requests import PlanRequest
+
+    output = Output.take(values, store)
+    request = PlanRequest(
+        examples=values["examples"],
+        epochs=values["epochs"],
+        curve=None if from_study else take_curve(model, values),
+        from_study=from_study,
+        eval_every_epochs=values["eval_every"],
+        eval_examples=values["eval_examples"],
+        price_per_hour=values["price_per_hour"],
+        validate=values["validate"],
+        validate_seconds=values["validate_for"],
+    )
+    return run(lambda context: plan(request, context), output, store, name)

@@ -1,0 +1,75 @@
+"""Progress on stderr: a live view on a terminal, one plain line per trial elsewhere."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+import click
+
+from traindyno.cli.sentences import describe_finish, describe_progress, describe_start
+from traindyno.core.events import (
+    Emit,
+    Event,
+    Notice,
+    StudyStarted,
+    TrialFinished,
+    TrialProgress,
+    TrialStarted,
+)
+
+
+@contextmanager
+def showing_progress(*, quiet: bool, verbose: bool, stream: TextIO | None = None) -> Iterator[Emit]:
+    """Give an event listener that fits the terminal and the user's wishes."""
+    stream = stream or sys.stderr
+    if quiet:
+        yield QuietProgress(stream)
+    elif stream.isatty() and not verbose:
+        from traindyno.cli.live import live_progress
+
+        with live_progress(stream) as emit:
+            yield emit
+    else:
+        yield PlainProgress(stream, verbose)
+
+
+class QuietProgress:
+    """Warnings only."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Notice) and event.level == "warning":
+            click.secho(f"warning: {event.text}", fg="yellow", file=self._stream)
+
+
+class PlainProgress(QuietProgress):
+    """One line per trial; with `-v` also every phase and the reason for each trial."""
+
+    def __init__(self, stream: TextIO, verbose: bool) -> None:
+        super().__init__(stream)
+        self._verbose = verbose
+        self._phase = ""
+
+    def __call__(self, event: Event) -> None:
+        super().__call__(event)
+        match event:
+            case StudyStarted():
+                again = f", {event.resumed_trials} trials kept" if event.resumed_trials else ""
+                self._line(f"{event.title} (study {event.study}{again})")
+            case TrialStarted() if self._verbose:
+                self._line(f"  start: {describe_start(event)}")
+            case TrialProgress() if self._verbose and event.phase != self._phase:
+                self._phase = event.phase
+                self._line(f"    {describe_progress(event)}")
+            case TrialFinished():
+                self._line(describe_finish(event))
+                if self._verbose and event.record.failure is not None:
+                    self._line(f"    {event.record.failure.message}")
+            case Notice(level="info"):
+                self._line(event.text)
+
+    def _line(self, text: str) -> None:
+        click.echo(text, file=self._stream)

@@ -1,0 +1,37 @@
+"""`traindyno report`."""
+
+from pathlib import Path
+
+import click
+
+from traindyno.cli.options import store_options
+
+@click.command("report")
+@click.argument("study")
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@store_options
+def command(study: str, file: Path | None, store: str, as_json: bool) -> int:
+    """Write the report of STUDY to FILE; its ending chooses the format (.html, .png, .svg, .md, .csv, .json).
+
+    Without FILE, the HTML report is written beside the store.
+    """
+    import json
+
+    from traindyno.app.library import study_document
+    from traindyno.cli.output import report_folder, write_report
+    from traindyno.report.exports import Exporter, form_of
+
+    path = file or report_folder(store) / f"{study}.html"
+    form = form_of(path)
+    document = study_document(study, store)
+    if file is None:
+        write_report(document, path)
+    else:
+        Exporter.prepare({form: path}).write(document)
+    if as_json:
+        answer = {"report": str(path), "format": form}
+        fields = {"study": study, "answer": answer, "trials": [], "warnings": []}
+        click.echo(json.dumps({"schema": "traindyno/1", "command": "report", **fields}, indent=2))
+    else:
+        click.echo(str(path))
+    return 0

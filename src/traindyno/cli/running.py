@@ -1,0 +1,19 @@
+"""Running a measuring use case from the command line: progress, interrupts, result, exit code."""
+
+from collections.abc import Callable
+
+from traindyno.app.context import Context
+from traindyno.app.interrupts import catching_interrupts
+from traindyno.cli.output import Output
+from traindyno.cli.progress import showing_progress
+from traindyno.core.answers import Document
+
+
+def run(use_case: Callable[[Context], Document], output: Output, store: str, name: str | None) -> int:
+    """Show progress while the use case runs, then deliver its document."""
+    with (
+        catching_interrupts() as interrupts,
+        showing_progress(quiet=output.quiet, verbose=output.verbose) as emit,
+    ):
+        document = use_case(Context(store=store, name=name, emit=emit, should_stop=interrupts))
+    return output.deliver(document)

@@ -1,0 +1,1 @@
+"""Frozen records, units and errors. No input or output happens here."""

@@ -1,0 +1,51 @@
+"""What happens while a study runs, told to whoever listens."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from traindyno.core.records import Record, TrialRecord, TrialSpec
+
+
+class StudyStarted(Record, frozen=True):
+    study: str
+    command: str
+    title: str
+    resumed_trials: int = 0
+
+
+class TrialStarted(Record, frozen=True):
+    """`expected_trials` is the strategy's current guess of the study's whole length."""
+
+    ordinal: int
+    expected_trials: int
+    spec: TrialSpec
+    reason: str
+
+
+class TrialProgress(Record, frozen=True):
+    phase: str
+    steps: int
+    seconds: float
+    step_seconds: float | None = None
+
+
+class TrialFinished(Record, frozen=True):
+    ordinal: int
+    expected_trials: int
+    record: TrialRecord
+    remaining_seconds: float | None
+
+
+class Notice(Record, frozen=True):
+    level: Literal["info", "warning"]
+    text: str
+
+
+class StudyFinished(Record, frozen=True):
+    study: str
+    state: str
+    seconds: float
+
+
+Event = StudyStarted | TrialStarted | TrialProgress | TrialFinished | Notice | StudyFinished
+Emit = Callable[[Event], None]

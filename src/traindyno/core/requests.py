@@ -1,0 +1,58 @@
+"""What a study was asked, in a form that can be stored and asked again."""
+
+from typing import Literal
+
+from traindyno.core.records import Precision, Record, WorkloadSpec
+
+Choice = Literal["recommended", "fastest", "largest"]
+
+
+class Bench(Record, frozen=True):
+    """What every measuring command shares: where and how trials run."""
+
+    device: str = "cpu"
+    precision: Precision = "fp32"
+    seed: int = 0
+    runner: str = "fork"
+    time_budget_seconds: float | None = None
+    memory_limit_bytes: int | None = None
+    step_timeout_seconds: float | None = None
+    trial_timeout_seconds: float | None = None
+
+
+class MaxBatchRequest(Record, frozen=True, tag_field="command", tag="max-batch"):
+    workloads: tuple[WorkloadSpec, ...]
+    bench: Bench
+    tolerance: float = 0.01
+    exact: bool = False
+    limit: int | None = None
+    margin: float = 0.05
+    effective_batch: int | None = None
+
+
+class ThroughputRequest(Record, frozen=True, tag_field="command", tag="throughput"):
+    workload: WorkloadSpec
+    bench: Bench
+    sizes: tuple[int, ...] | None = None
+    largest: int | None = None
+    smallest: int = 1
+    refine: bool = True
+    repeats: int = 3
+    choose: Choice = "recommended"
+    margin: float = 0.05
+    trial_seconds: float = 10.0
+
+
+class PlanRequest(Record, frozen=True, tag_field="command", tag="plan"):
+    examples: int
+    epochs: float
+    curve: ThroughputRequest | None = None
+    from_study: str | None = None
+    eval_every_epochs: float | None = None
+    eval_examples: int | None = None
+    price_per_hour: float | None = None
+    validate: bool = False
+    validate_seconds: float = 60.0
+
+
+Request = MaxBatchRequest | ThroughputRequest | PlanRequest

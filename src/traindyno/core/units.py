@@ -1,0 +1,86 @@
+"""Quantities as people write them, and back: bytes, durations, shares, rates. SI seconds and bytes inside."""
+
+import math
+import re
+
+from traindyno.core.errors import UsageError
+
+_BYTE_UNITS = {
+    "": 1, "b": 1,
+    "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9, "t": 10**12, "tb": 10**12,
+    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
+}  # fmt: skip
+_SECOND_UNITS = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_NUMBER = r"(\d+(?:\.\d+)?)"
+
+
+def parse_bytes(text: str) -> int:
+    """`8GiB`, `500MB` or plain bytes."""
+    match = re.fullmatch(rf"\s*{_NUMBER}\s*([A-Za-z]*)\s*", text)
+    if match is None or match[2].lower() not in _BYTE_UNITS:
+        raise UsageError(f"{text!r} is not an amount of memory", "write it as 8GiB, 500MB or a number of bytes")
+    return int(float(match[1]) * _BYTE_UNITS[match[2].lower()])
+
+
+def parse_seconds(text: str) -> float:
+    """`90`, `90s`, `10m`, `1h30m`."""
+    parts = re.findall(rf"{_NUMBER}\s*([a-z]*)", text.strip().lower())
+    rebuilt = re.fullmatch(rf"(?:{_NUMBER}\s*[a-z]*\s*)+", text.strip().lower())
+    if not parts or rebuilt is None or any(unit not in _SECOND_UNITS for _, unit in parts):
+        raise UsageError(f"{text!r} is not a duration", "write it as 90s, 10m or 1h30m")
+    return sum(float(number) * _SECOND_UNITS[unit] for number, unit in parts)
+
+
+def parse_share(text: str) -> float:
+    """`5%` or `0.05`, as a fraction between 0 and 1."""
+    match = re.fullmatch(rf"\s*{_NUMBER}\s*(%?)\s*", text)
+    share = math.nan if match is None else float(match[1]) / (100 if match[2] else 1)
+    if not 0 <= share < 1:
+        raise UsageError(f"{text!r} is not a share between 0 and 100 %", "write it as 5% or 0.05")
+    return share
+
+
+def format_bytes(count: float | None) -> str:
+    """Binary units with three significant figures: `12.4 GiB`."""
+    if count is None:
+        return "n/a"
+    size = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if abs(size) < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{_three_figures(size)} {unit}"
+        size /= 1024
+    return f"{_three_figures(size)} GiB"
+
+
+def format_seconds(seconds: float | None) -> str:
+    """The unit a person would choose: `12.3 ms`, `4.56 s`, `12 min 30 s`, `3 h 05 min`, `2 d 4 h`."""
+    if seconds is None or math.isnan(seconds):
+        return "n/a"
+    if seconds < 1e-3:
+        return f"{_three_figures(seconds * 1e6)} µs"
+    if seconds < 1:
+        return f"{_three_figures(seconds * 1e3)} ms"
+    if seconds < 60:
+        return f"{_three_figures(seconds)} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def format_rate(per_second: float) -> str:
+    """Examples per second, with as many digits as carry meaning."""
+    return f"{per_second:,.0f}" if per_second >= 1000 else _three_figures(per_second)
+
+
+def format_percent(share: float, digits: int = 1) -> str:
+    return f"{share * 100:.{digits}f} %"
+
+
+def _three_figures(value: float) -> str:
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:.{digits}f}"

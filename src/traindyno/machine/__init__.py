@@ -1,0 +1,1 @@
+"""Facts about this computer and samples of its state."""

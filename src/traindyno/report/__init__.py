@@ -1,0 +1,1 @@
+"""From an answer to a table, a document, a page or a picture."""

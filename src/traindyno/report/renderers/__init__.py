@@ -1,0 +1,37 @@
+"""The formats an answer can be written in, one file each. To add one: a new file here and a line in `RENDERERS`."""
+
+from collections.abc import Callable
+
+from traindyno.core.answers import Document
+from traindyno.core.records import Record
+from traindyno.report.renderers.console import render_console
+from traindyno.report.renderers.csv_rows import render_csv
+from traindyno.report.renderers.html_page import render_html
+from traindyno.report.renderers.json_text import render_json
+from traindyno.report.renderers.markdown import render_markdown
+from traindyno.report.renderers.pictures import render_png, render_svg
+
+
+class Renderer(Record, frozen=True):
+    """A format: its file endings, how it is written, and whether that is cheap enough for after every trial."""
+
+    render: Callable[[Document], str | bytes]
+    endings: tuple[str, ...]
+    cheap: bool = True
+
+
+RENDERERS: dict[str, Renderer] = {
+    "console": Renderer(render=render_console, endings=(".txt",)),
+    "json": Renderer(render=render_json, endings=(".json",)),
+    "csv": Renderer(render=render_csv, endings=(".csv",)),
+    "markdown": Renderer(render=render_markdown, endings=(".md", ".markdown")),
+    "html": Renderer(render=render_html, endings=(".html", ".htm"), cheap=False),
+    "png": Renderer(render=render_png, endings=(".png",), cheap=False),
+    "svg": Renderer(render=render_svg, endings=(".svg",), cheap=False),
+}
+
+
+def rendered(document: Document, form: str) -> bytes:
+    """The document in one of the registered formats, as the bytes of a file."""
+    content = RENDERERS[form].render(document)
+    return content if isinstance(content, bytes) else content.encode("utf-8", "replace")

@@ -1,0 +1,165 @@
+"""The answer for a terminal: tables as people keep them in notes, the answer itself in the last lines."""
+
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from traindyno.core.answers import Document
+from traindyno.report.conditions import device_name
+from traindyno.report.document import is_simulated
+from traindyno.report.view import Column, Row, Table, Tone
+from traindyno.report.views import view_of
+from traindyno.report.wording import clean
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+STYLES: dict[Tone, str] = {"plain": "", "good": "green", "chosen": "bold green", "bad": "red"}
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+GAP, SHORTEST_BAR, LONGEST_BAR = 2, 4, 20
+
+
+def render_console(document: Document, width: int = 80, color: bool = False, notes: bool = True) -> str:
+    """The whole answer as text; `notes=False` leaves out what belongs on the error stream."""
+    return _printed([*_result(document, width), *(_notes(document) if notes else ())], width, color)
+
+
+def render_console_notes(document: Document, width: int = 80, color: bool = False) -> str:
+    """Warnings, the hint for the next command and the report's path: what accompanies the answer."""
+    return _printed(list(_notes(document)), width, color)
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of block characters, to an eighth of a cell."""
+    eighths = max(0, min(width * 8, round(share * width * 8)))
+    return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).rstrip()
+
+
+def _printed(renderables: "list[RenderableType]", width: int, color: bool) -> str:
+    from rich.console import Console
+
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        color_system="standard" if color else None,
+        force_terminal=color,
+        no_color=not color,
+        legacy_windows=False,
+        _environ={},
+    )
+    with console.capture() as capture:
+        for renderable in renderables:
+            console.print(renderable, highlight=False, markup=False, emoji=False)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n" if renderables else ""
+
+
+def _result(document: Document, width: int) -> "Iterator[RenderableType]":
+    from rich.text import Text
+
+    view = view_of(document)
+    yield from _banners(document)
+    yield Text(clean(view.title(document)), style="bold")
+    if device_name(document):
+        yield Text(f"on {device_name(document)}", style="dim")
+    for table in view.tables(document):
+        yield _table(table, width)
+        yield from (Text(clean(line), style="yellow") for line in table.legend)
+    verdicts = view.verdicts(document)
+    yield from (_hanging("• ", line) for line in verdicts)
+    if verdicts or any(table.legend for table in view.tables(document)):
+        yield Text("")
+    first, *others = view.conclusion(document) or ("",)
+    yield Text(clean(first), style="bold green")
+    yield from (Text(clean(line)) for line in others)
+
+
+def _notes(document: Document) -> "Iterator[RenderableType]":
+    yield from (_hanging("warning: ", warning, "yellow") for warning in document.warnings)
+    if document.hint:
+        yield _hanging("hint: ", document.hint, "cyan")
+    if document.report:
+        yield _hanging("report: ", document.report, "cyan")
+
+
+def _banners(document: Document) -> "Iterator[RenderableType]":
+    from rich.panel import Panel
+    from rich.text import Text
+
+    if is_simulated(document):
+        yield Panel(
+            Text("SIMULATED: made up by the simulated runner, not measured", style="bold"), style="magenta"
+        )
+    alerts = view_of(document).alerts(document)
+    if alerts:
+        heading = Text("UNLIKE: not measured under the same conditions", style="bold")
+        yield Panel(Text("\n").join([heading, *(Text(f"• {clean(alert)}") for alert in alerts)]), style="red")
+
+
+def _hanging(lead: str, text: str, style: str = "") -> Any:
+    """A line whose continuation stands under its text."""
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid.grid()
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(lead, style=style), Text(clean(text)))
+    return grid
+
+
+def _table(table: Table, width: int) -> Any:
+    from rich import box
+    from rich.padding import Padding
+    from rich.table import Table as Grid
+
+    bar_width = _bar_width(table, width)
+    grid = Grid(
+        box=box.SIMPLE_HEAD,
+        title=table.title,
+        title_justify="left",
+        pad_edge=False,
+        padding=(0, GAP - 1, 0, 0),
+        show_edge=False,
+    )
+    for index, column in enumerate(table.columns):
+        grid.add_column(
+            _heading(column),
+            justify="right" if column.right else "left",
+            no_wrap=column.right,
+            overflow="fold",
+        )
+        if bar_width and index == table.bar_column:
+            grid.add_column("", width=bar_width, no_wrap=True)
+    for row in table.rows:
+        grid.add_row(*_cells(table, row, bar_width), style=STYLES[row.tone])
+    return Padding(grid, (1, 0, 1, 0))
+
+
+def _bar_width(table: Table, width: int) -> int:
+    """What room the figures leave for a bar; none when it would be too short to tell anything."""
+    if table.bar_column is None:
+        return 0
+    headings = [str(_heading(column)).splitlines() or [""] for column in table.columns]
+    needed = [
+        max(len(text) for text in (*headings[index], *(row.cells[index] for row in table.rows)))
+        for index in range(len(table.columns))
+    ]
+    room = width - sum(needed) - GAP * len(needed)
+    return min(room, LONGEST_BAR) if room >= SHORTEST_BAR else 0
+
+
+def _cells(table: Table, row: Row, bar_width: int) -> list[Any]:
+    from rich.text import Text
+
+    cells = [Text(clean(cell)) for cell in row.cells]
+    if bar_width and table.bar_column is not None:
+        drawn = "" if row.bar is None else bar(row.bar, bar_width)
+        cells.insert(table.bar_column + 1, Text(drawn, style="blue"))
+    return list(cells)
+
+
+def _heading(column: Column) -> Any:
+    from rich.text import Text
+
+    unit = f"\n({column.unit})" if column.unit else ""
+    return Text(column.narrow or f"{column.heading}{unit}")

@@ -1,0 +1,128 @@
+"""The report as one HTML file: opens without network, reads without JavaScript, escapes everything."""
+
+from traindyno.core.answers import Document
+from traindyno.report.conditions import device_name, machine_facts, observed_conditions
+from traindyno.report.document import is_simulated
+from traindyno.report.renderers.html_parts import (
+    bullets,
+    escape,
+    facts_grid,
+    paragraph,
+    preformatted,
+    table_html,
+)
+from traindyno.report.renderers.html_raw import raw_section
+from traindyno.report.renderers.html_style import STYLE
+from traindyno.report.renderers.html_trials import trials_section
+from traindyno.report.renderers.pictures import draw_svg
+from traindyno.report.reproduce import reproduce_command
+from traindyno.report.settings_text import loader_line, toml
+from traindyno.report.view import Headline
+from traindyno.report.views import view_of
+
+METHOD = (
+    "Every trial ran in a fresh process of its own, so that no trial could leave memory or a warmed cache to the next. "
+    "Steps were timed in blocks on a monotonic clock, with the device synchronised at the edges of a block only. "
+    "Blocks were discarded until consecutive ones agreed; a trial that never came to rest is marked as not steady. "
+    "A time per step is the median block's. Each interval covers 95 % and includes the variation between processes, "
+    "not only between the blocks of one. Sizes were measured in a shuffled order. A size counts as running only after "
+    "full steps in a fresh process; running out of memory is a result, and is never retried."
+)
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def render_html(document: Document) -> str:
+    """Answer and settings first, then conditions, charts, every trial, the method, the raw data."""
+    title = view_of(document).title(document)
+    sections = (
+        _heading(document, title),
+        _banners(document),
+        _answer(document),
+        _settings(document),
+        _section("Conditions", _conditions(document)),
+        _section("Chart", _chart(document, title)),
+        _section("Figures", "".join(table_html(table) for table in view_of(document).tables(document))),
+        _section("Every trial", trials_section(document)),
+        _section("Method", paragraph(METHOD)),
+        _section("Run it again", _reproduce(document)),
+        _section("Raw data", raw_section(document)),
+    )
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f"<title>{escape(title)} · traindyno</title><style>{STYLE}</style>"
+    )
+    page = f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body><main>\n{chr(10).join(filter(None, sections))}\n'
+    return page + "</main></body></html>\n"
+
+
+def _section(name: str, content: str) -> str:
+    return (
+        f'<section id="{name.lower().replace(" ", "-")}"><h2>{name}</h2>{content}</section>'
+        if content
+        else ""
+    )
+
+
+def _heading(document: Document, title: str) -> str:
+    known = (device_name(document), f"study {document.study}" if document.study else None, document.created)
+    state = document.state if document.state not in (None, "done", "finished") else None
+    facts = " · ".join(escape(fact) for fact in (*known, state) if fact)
+    return f'<header><h1>{escape(title)}</h1><p class="soft">{facts}</p></header>'
+
+
+def _banners(document: Document) -> str:
+    alerts = view_of(document).alerts(document)
+    simulated = "<strong>SIMULATED</strong>: made up by the simulated runner, not measured."
+    unlike = f"<strong>UNLIKE</strong>: not measured under the same conditions.{bullets(alerts)}"
+    shown = ((simulated, is_simulated(document)), (unlike, bool(alerts)))
+    return "".join(f'<div class="banner">{text}</div>' for text, wanted in shown if wanted)
+
+
+def _conditions(document: Document) -> str:
+    warnings = f'<div class="warnings"><strong>Warnings</strong>{bullets(document.warnings)}</div>'
+    machines = "".join(
+        (f"<h3>{escape(name)}</h3>" if name else "") + facts_grid(facts)
+        for name, facts in machine_facts(document)
+    )
+    return (warnings if document.warnings else "") + machines + facts_grid(observed_conditions(document))
+
+
+def _answer(document: Document) -> str:
+    view = view_of(document)
+    headline = view.headline(document)
+    first, *others = view.conclusion(document) or ("",)
+    lines = paragraph(first, "conclusion first") if headline is None else ""
+    lines += "".join(paragraph(line, "conclusion") for line in others)
+    big = "" if headline is None else _headline(headline)
+    return (
+        f'<section id="answer" class="card answer">{big}{lines}{bullets(view.verdicts(document))}</section>'
+    )
+
+
+def _headline(headline: Headline) -> str:
+    beside = "".join(
+        f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for label, value in headline.beside
+    )
+    figure = (
+        f'<div class="figure">{escape(headline.value)}</div><p class="label">{escape(headline.label)}</p>'
+    )
+    return f'{figure}<dl class="beside">{beside}</dl>'
+
+
+def _settings(document: Document) -> str:
+    adoptions = view_of(document).adoptions(document)
+    blocks = "".join(preformatted(toml(item)) + preformatted(loader_line(item)) for item in adoptions)
+    return _section("Settings to copy", blocks)
+
+
+def _chart(document: Document, title: str) -> str:
+    chart = view_of(document).chart(document)
+    if chart is None:
+        return ""
+    return f'<div class="chart" role="img" aria-label="{escape(title)}">{draw_svg(chart)}</div>'
+
+
+def _reproduce(document: Document) -> str:
+    command = reproduce_command(document)
+    return "" if command is None else preformatted(command)

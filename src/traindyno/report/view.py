@@ -1,0 +1,82 @@
+"""What a renderer is given: tables, sentences and settings, already in words, free of any format."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from traindyno.core.answers import Document
+from traindyno.core.records import Record
+from traindyno.report.conditions import RunSettings
+
+Tone = Literal["plain", "good", "chosen", "bad"]
+Number = int | float | str | bool | None
+
+
+class Column(Record, frozen=True):
+    """`narrow` is the heading where room is scarce, its lines already broken."""
+
+    heading: str
+    unit: str | None = None
+    right: bool = True
+    narrow: str | None = None
+
+
+class Row(Record, frozen=True):
+    """Cells in the order of the columns; `bar` is the row's share of the largest row, for drawing."""
+
+    cells: tuple[str, ...]
+    tone: Tone = "plain"
+    bar: float | None = None
+
+
+class Table(Record, frozen=True):
+    """`bar_column` is the index of the column after which a bar may be drawn."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    title: str | None = None
+    legend: tuple[str, ...] = ()
+    bar_column: int | None = None
+
+
+class Headline(Record, frozen=True):
+    """The one figure a reader came for, and the few that stand beside it."""
+
+    value: str
+    label: str
+    beside: tuple[tuple[str, str], ...] = ()
+
+
+class Adoption(Record, frozen=True):
+    """Settings to copy into a training script."""
+
+    model: str
+    batch_size: int
+    training: bool = True
+    run: RunSettings = RunSettings()
+    accumulation_steps: int | None = None
+
+
+class Sheet(Record, frozen=True):
+    """Plain numbers for a spreadsheet, units in the column names."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Number, ...], ...]
+
+
+def nothing(document: Document) -> tuple[Any, ...]:
+    """For what a kind of answer does not have."""
+    return ()
+
+
+class View(Record, frozen=True):
+    """How one kind of answer is told. `alerts` stand above everything else; `chart` is an Altair spec."""
+
+    title: Callable[[Document], str]
+    headline: Callable[[Document], Headline | None]
+    tables: Callable[[Document], tuple[Table, ...]]
+    conclusion: Callable[[Document], tuple[str, ...]]
+    verdicts: Callable[[Document], tuple[str, ...]]
+    sheet: Callable[[Document], Sheet]
+    chart: Callable[[Document], dict[str, Any] | None]
+    adoptions: Callable[[Document], tuple[Adoption, ...]] = nothing
+    alerts: Callable[[Document], tuple[str, ...]] = nothing

@@ -1,0 +1,23 @@
+"""How each kind of answer is told, one file each. To add one: a new file here and a line in `VIEWS`."""
+
+from traindyno.core.answers import CompareAnswer, Document, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
+from traindyno.report.document import answers_of
+from traindyno.report.view import View
+from traindyno.report.views.compare import COMPARE
+from traindyno.report.views.max_batch import MAX_BATCH
+from traindyno.report.views.plan import PLAN
+from traindyno.report.views.throughput import THROUGHPUT
+from traindyno.report.views.unanswered import UNANSWERED
+
+VIEWS: dict[type, View] = {
+    MaxBatchAnswer: MAX_BATCH,
+    ThroughputAnswer: THROUGHPUT,
+    PlanAnswer: PLAN,
+    CompareAnswer: COMPARE,
+}
+
+
+def view_of(document: Document) -> View:
+    """The view of the document's answer; a study without one still shows its trials."""
+    answers = answers_of(document)
+    return VIEWS.get(type(answers[0]), UNANSWERED) if answers else UNANSWERED

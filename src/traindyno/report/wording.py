@@ -1,0 +1,128 @@
+"""Numbers and foreign text as people read them; what is missing or not finite reads `n/a`."""
+
+import math
+import unicodedata
+from collections.abc import Callable
+
+from traindyno.core.units import format_bytes, format_rate, format_seconds
+
+NOT_AVAILABLE = "n/a"
+_KEPT_CONTROLS = "\n\t"
+_DIRECTION_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def clean(text: object) -> str:
+    """Foreign text without terminal escapes, direction tricks and halves of characters."""
+    return "".join("\ufffd" if _unprintable(character) else character for character in str(text))
+
+
+def one_line(text: object, limit: int = 120) -> str:
+    """Foreign text on one line; what is too long loses its end, and shows it."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def rate(value: float | None) -> str:
+    return format_rate(value) if value is not None and math.isfinite(value) else NOT_AVAILABLE
+
+
+def size(value: float | None) -> str:
+    return format_bytes(value) if value is not None and math.isfinite(value) else NOT_AVAILABLE
+
+
+def duration(value: float | None) -> str:
+    return format_seconds(value) if value is not None and math.isfinite(value) else NOT_AVAILABLE
+
+
+def share(value: float | None) -> str:
+    """A fraction in whole percent, with a digit more when it is small."""
+    if value is None or not math.isfinite(value):
+        return NOT_AVAILABLE
+    return f"{value * 100:.1f} %" if 0 < abs(value) < 0.02 else f"{value * 100:.0f} %"
+
+
+def count(value: int | None) -> str:
+    return NOT_AVAILABLE if value is None else f"{value:,}"
+
+
+def batch(value: int | None) -> str:
+    """Batch sizes carry no thousands separator, so that they can be typed back."""
+    return NOT_AVAILABLE if value is None else str(value)
+
+
+def memory_of_limit(peak_bytes: float | None, limit_share: float | None) -> str:
+    """`41.2 GiB (30 %)`, or the bytes alone where the limit is unknown."""
+    return f"{size(peak_bytes)} ({share(limit_share)})" if known(limit_share) else size(peak_bytes)
+
+
+def half_width(value: float, interval: tuple[float, float] | None) -> float | None:
+    """The longer arm of the interval, so that `value ± half width` always contains it."""
+    if interval is None or not all(math.isfinite(end) for end in (value, *interval)):
+        return None
+    return max(value - interval[0], interval[1] - value, 0.0)
+
+
+def rate_interval(value: float | None, interval: tuple[float, float] | None) -> str:
+    """`2,257 ± 9`: the interval with the digits of the value, and never rounded away to zero."""
+
+    def arm(half: float) -> str:
+        digits = 0 if abs(value or 0) >= 1000 else len(format_rate(value or 0).partition(".")[2])
+        text = f"{half:,.{digits}f}"
+        return f"{half:.1g}" if half > 0 and float(text.replace(",", "")) == 0 else text
+
+    return _with_arm(value, interval, rate, arm)
+
+
+def duration_interval(value: float | None, interval: tuple[float, float] | None) -> str:
+    """`12 h 05 min ± 3 min`."""
+    return _with_arm(value, interval, duration, _coarse)
+
+
+def ratio_interval(value: float | None, interval: tuple[float, float] | None) -> str:
+    """`1.84× (1.82 to 1.86)`: the ends of a ratio's interval are what is compared with 1."""
+    if value is None or not math.isfinite(value):
+        return NOT_AVAILABLE
+    if interval is None or not all(math.isfinite(end) for end in interval):
+        return f"{value:.2f}×"
+    digits = 3 if interval[1] - interval[0] < 0.02 else 2
+    return f"{value:.{digits}f}× ({interval[0]:.{digits}f} to {interval[1]:.{digits}f})"
+
+
+def figure(key: str, value: float | None) -> str:
+    """A number whose unit stands in the name of its key."""
+    words = key.replace("_", " ")
+    if "bytes" in words or "memory" in words:
+        return size(value)
+    if "seconds" in words or "time" in words:
+        return duration(value)
+    if value is not None and math.isfinite(value) and value == int(value):
+        return str(int(value)) if words.endswith(("batch", "batch size")) else f"{int(value):,}"
+    return rate(value)
+
+
+def _with_arm(
+    value: float | None,
+    interval: tuple[float, float] | None,
+    write: Callable[[float | None], str],
+    write_arm: Callable[[float], str],
+) -> str:
+    if value is None or not math.isfinite(value):
+        return NOT_AVAILABLE
+    half = half_width(value, interval)
+    return f"{write(value)} ± {NOT_AVAILABLE if half is None else write_arm(half)}"
+
+
+def _coarse(seconds: float) -> str:
+    if seconds < 60:
+        return format_seconds(seconds) if seconds > 0 else "0 s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _unprintable(character: str) -> bool:
+    if character in _KEPT_CONTROLS:
+        return False
+    return character in _DIRECTION_CONTROLS or unicodedata.category(character) in ("Cc", "Cs")

@@ -1,0 +1,1 @@
+"""The outside of a trial: start a fresh process, watch it, end it, say how it ended."""

@@ -1,0 +1,140 @@
+"""Trials that are computed, not run: for tests, for demonstrations, and for trying out a command line.
+
+The shape follows one accelerator with a ResNet-50: a floor under the step time while the host is the limit, then a
+straight line; memory grows with the batch until `limit`. `simulated:limit=100,noise=0.02,sleep=0.1,fail=64:crash`.
+"""
+
+import hashlib
+import math
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from traindyno.core.errors import UsageError
+from traindyno.core.events import TrialProgress
+from traindyno.core.outcomes import REMEDIES, Outcome
+from traindyno.core.records import Block, Failure, Measurement, Memory, Record, TrialRecord, TrialSpec
+from traindyno.runner.protocol import Watcher
+
+BLOCKS = 12
+SLEEP_TICK_SECONDS = 0.05
+
+
+class Profile(Record, frozen=True):
+    """What is simulated. Bytes and seconds; `limit` is the largest batch that fits, `noise` a relative spread."""
+
+    limit: int = 1704
+    intercept_bytes: float = 1.2e9
+    slope_bytes: float = 86e6
+    floor_seconds: float = 0.0175
+    alpha_seconds: float = 0.0036
+    beta_seconds: float = 1 / 2272
+    noise: float = 0.004
+    sleep: float = 0.0
+    fail: tuple[tuple[int, Outcome], ...] = ()
+
+
+def parse_profile(text: str) -> Profile:
+    """Read `limit=100,noise=0.02`; a wrong name or value is answered with what there is."""
+    values: dict[str, object] = {}
+    failures: list[tuple[int, Outcome]] = []
+    for part in filter(None, text.split(",")):
+        name, _, value = part.partition("=")
+        try:
+            if name == "fail":
+                size, _, outcome = value.partition(":")
+                failures.append((int(size), Outcome(outcome)))
+            elif name == "limit":
+                values[name] = int(value)
+            elif name in Profile.__struct_fields__:
+                values[name] = float(value)
+            else:
+                raise ValueError(name)
+        except ValueError:
+            known = ", ".join(field for field in Profile.__struct_fields__)
+            raise UsageError(
+                f"{part!r} does not describe a simulated device", f"use name=value with one of: {known}"
+            ) from None
+    return Profile(**values, fail=tuple(failures))  # type: ignore[arg-type]
+
+
+class SimulatedRunner:
+    """Answers trials from a profile. Equal specifications give equal answers."""
+
+    simulated = True
+
+    def __init__(self, profile: Profile, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._profile = profile
+        self._sleep = sleep
+
+    def run(self, spec: TrialSpec, watcher: Watcher, log_path: Path | None) -> TrialRecord:
+        watcher.progress(TrialProgress(phase="simulated", steps=0, seconds=0.0))
+        if not self._pretend_to_work(watcher):
+            return self._failed(spec, Outcome.INTERRUPTED, "stopped on request")
+        size = spec.settings.batch_size
+        for failing_size, outcome in self._profile.fail:
+            if size == failing_size:
+                return self._failed(spec, outcome, f"simulated failure at batch size {size}")
+        if self._peak_bytes(size) > self._limit_bytes() * (1 - spec.margin):
+            return self._failed(spec, Outcome.OUT_OF_DEVICE_MEMORY, f"simulated device is full at batch size {size}")
+        measurement = self._measurement(spec)
+        seconds = measurement.start_up_seconds + sum(block.seconds for block in measurement.blocks)
+        return TrialRecord(spec=spec, outcome=Outcome.OK, seconds=seconds, measurement=measurement)
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+    def _pretend_to_work(self, watcher: Watcher) -> bool:
+        remaining = self._profile.sleep
+        while remaining > 0:
+            watcher.tick(time.monotonic(), None)
+            if watcher.should_stop():
+                return False
+            self._sleep(min(SLEEP_TICK_SECONDS, remaining))
+            remaining -= SLEEP_TICK_SECONDS
+        return True
+
+    def _measurement(self, spec: TrialSpec) -> Measurement:
+        chance = random.Random(hashlib.sha256(spec.key.encode()).digest())
+        size = spec.settings.batch_size
+        typical = self._step_seconds(spec) * math.exp(chance.gauss(0, self._profile.noise))
+        steps = spec.budget.steps or max(1, round(0.1 / typical))
+        per_step = sorted(typical * math.exp(chance.gauss(0, self._profile.noise)) for _ in range(BLOCKS))
+        return Measurement(
+            batch_size=size,
+            steps=steps * BLOCKS,
+            step_seconds=(per_step[BLOCKS // 2 - 1] + per_step[BLOCKS // 2]) / 2,
+            ci95=(per_step[2], per_step[BLOCKS - 3]),
+            steady=True,
+            blocks=tuple(Block(steps=steps, seconds=seconds * steps) for seconds in per_step),
+            memory=Memory(
+                peak_bytes=round(self._peak_bytes(size)),
+                peak_reserved_bytes=round(self._peak_bytes(size)),
+                limit_bytes=self._limit_bytes(),
+                allocator_retries=0,
+                device_total_bytes=self._limit_bytes(),
+            ),
+            start_up_seconds=0.5,
+            first_step_seconds=typical * 3,
+            warm_up_seconds=0.0,
+            warm_up_steps=0,
+            evaluation_step_seconds=typical / 3 if spec.evaluate else None,
+            training_seconds=0.5 + typical * steps if spec.kind == "train" else None,
+            loss=1.0,
+        )
+
+    def _step_seconds(self, spec: TrialSpec) -> float:
+        profile = self._profile
+        line = profile.alpha_seconds + profile.beta_seconds * spec.settings.batch_size
+        return max(profile.floor_seconds, line) / (3 if spec.workload.mode == "infer" else 1)
+
+    def _peak_bytes(self, batch_size: int) -> float:
+        return self._profile.intercept_bytes + self._profile.slope_bytes * batch_size
+
+    def _limit_bytes(self) -> int:
+        return round(self._peak_bytes(self._profile.limit) + 0.5 * self._profile.slope_bytes)
+
+    def _failed(self, spec: TrialSpec, outcome: Outcome, message: str) -> TrialRecord:
+        failure = Failure(outcome=outcome, message=message, remedy=REMEDIES[outcome], phase="simulated")
+        return TrialRecord(spec=spec, outcome=outcome, seconds=0.5, failure=failure)

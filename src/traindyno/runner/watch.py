@@ -1,0 +1,81 @@
+"""The state of one running trial as seen from outside: what it said, and which deadline is next."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from traindyno.core.events import TrialProgress
+from traindyno.core.records import Failure, Measurement
+from traindyno.runner.protocol import Clock, Deadlines, Watcher
+
+SETTING_UP = ("start", "device", "model", "data")
+
+
+class Watch:
+    """Reads the trial's messages and knows when its silence has become too long."""
+
+    def __init__(self, deadlines: Deadlines, watcher: Watcher, clock: Clock) -> None:
+        self._deadlines = deadlines
+        self._watcher = watcher
+        self._clock = clock
+        self._buffer = bytearray()
+        self._start = self._last_news = clock()
+        self._longest_gap = 0.0
+        self._steps = 0
+        self.phase = "start"
+        self.said_hello = False
+        self.finished = False
+        self.measurement: Measurement | None = None
+        self.error: Failure | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes from the private descriptor; whole lines are messages."""
+        self._buffer += data
+        while (end := self._buffer.find(b"\n")) >= 0:
+            line = bytes(self._buffer[:end])
+            del self._buffer[: end + 1]
+            self._message(json.loads(line))
+
+    def _message(self, message: dict[str, Any]) -> None:
+        kind = message["type"]
+        if kind == "hello":
+            self.said_hello = True
+        elif kind == "phase":
+            self.phase = message["name"]
+            self._news()
+        elif kind == "step":
+            self._steps = message["steps"]
+            self._longest_gap = max(self._longest_gap, self._clock() - self._last_news)
+            self._news(message["step_seconds"])
+        elif kind == "result":
+            self.measurement = msgspec.convert(message["measurement"], Measurement)
+        elif kind == "error":
+            self.error = msgspec.convert(message["failure"], Failure)
+        elif kind == "bye":
+            self.finished = True
+
+    def _news(self, step_seconds: float | None = None) -> None:
+        self._last_news = self._clock()
+        self._watcher.progress(
+            TrialProgress(
+                phase=self.phase, steps=self._steps, seconds=self._last_news - self._start, step_seconds=step_seconds
+            )
+        )
+
+    def overdue(self) -> tuple[str, str] | None:
+        """`("hang" | "timeout", sentence)` once a deadline has passed."""
+        now = self._clock()
+        silence, allowed = now - self._last_news, self._allowed_silence()
+        if silence > allowed:
+            return "hang", f"no progress for {silence:.0f} s in phase '{self.phase}' (allowed: {allowed:.0f} s)"
+        if now - self._start > self._deadlines.trial:
+            return "timeout", f"the trial took longer than {self._deadlines.trial:.0f} s; {self._steps} steps were done"
+        return None
+
+    def _allowed_silence(self) -> float:
+        if self.phase in SETTING_UP:
+            return self._deadlines.start_up
+        if self.phase == "first step":
+            return self._deadlines.first_step
+        return max(self._deadlines.step, self._deadlines.patience * self._longest_gap)

@@ -1,0 +1,33 @@
+"""The seam between deciding what to measure and measuring it."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from traindyno.core.records import Record, TrialRecord, TrialSpec
+
+
+class Proposal(Record, frozen=True):
+    """The next trial, why it is wanted, and the current guess of how many trials the study takes in all."""
+
+    spec: TrialSpec
+    reason: str
+    expected_trials: int
+
+
+class Strategy(Protocol):
+    """Decides what to measure next from what was measured so far, and from nothing else.
+
+    The same history always gives the same proposal, so a study cut at any point goes on as if it never stopped.
+    """
+
+    def ask(self, history: Sequence[TrialRecord]) -> Proposal | None:
+        """The next trial, or None when the question is answered or cannot be."""
+        ...
+
+
+def at_batch_size(template: TrialSpec, batch_size: int, **changes: object) -> TrialSpec:
+    """The template's trial at another batch size."""
+    settings = msgspec.structs.replace(template.settings, batch_size=batch_size)
+    return msgspec.structs.replace(template, settings=settings, **changes)

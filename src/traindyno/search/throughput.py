@@ -1,0 +1,136 @@
+"""Sweep of batch sizes for a throughput curve: rounds over all sizes, each time in fresh processes and another order.
+
+The first round also finds out what fits. It begins with two anchor sizes whose memory foretells the limit, goes on with
+the sizes that should fit in random order, and ends with the first that should not, so that the curve shows where memory
+ends. Refinement adds sizes near the best and between the largest doubling and the limit. Further rounds repeat what ran,
+so that intervals cover the differences between processes and over time; sizes under half of the best are not worth more
+than two measurements.
+"""
+
+import random
+from collections.abc import Sequence
+
+from traindyno.analysis.probes import needs_two_examples
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import TrialRecord, TrialSpec
+from traindyno.core.sweeps import LARGEST_ACCEPTED
+from traindyno.search.first_round import FirstRound, read_first_round
+from traindyno.search.refinement import refined_sizes
+from traindyno.search.strategy import Proposal, at_batch_size
+
+_HOPELESS = 0.5
+_ROUNDS_FOR_HOPELESS = 2
+_GUESSED_REFINED = 3
+_GUESSED_SHARE_WORTH_REPEATING = 0.65
+
+
+class ThroughputSweep:
+    """The strategy behind `throughput`.
+
+    Sizes are either given, or double from `smallest` to `largest` (or until memory is full). A size that fails is kept
+    as a failure and not tried again. Sizes larger than one that ran out of memory or time are left out. Size 1 of a
+    model whose batch normalisation needs two examples is dropped.
+    """
+
+    def __init__(
+        self,
+        template: TrialSpec,
+        sizes: Sequence[int] | None = None,
+        smallest: int = 1,
+        largest: int | None = None,
+        refine: bool = True,
+        repeats: int = 3,
+        seed: int = 0,
+    ) -> None:
+        self._template = template
+        self._ladder = tuple(sorted(set(sizes))) if sizes is not None else doubling(smallest, largest)
+        self._refine = refine and sizes is None
+        self._repeats = max(1, repeats)
+        self._seed = seed
+
+    def ask(self, history: Sequence[TrialRecord]) -> Proposal | None:
+        records = [record for record in history if self._concerns(record)]
+        if any(record.outcome.stops_study and not needs_two_examples(record) for record in records):
+            return None
+        first = read_first_round(records, self._ladder)
+        found = self._climb(first) or self._refinement(first) or self._repetition(records)
+        if found is None:
+            return None
+        size, repeat, reason = found
+        return Proposal(
+            spec=at_batch_size(self._template, size, repeat=repeat),
+            reason=reason,
+            expected_trials=max(len(records) + 1, self._expected_trials(first, records)),
+        )
+
+    def _concerns(self, record: TrialRecord) -> bool:
+        same = record.spec.kind == self._template.kind and record.spec.workload == self._template.workload
+        return same and record.outcome is not Outcome.INTERRUPTED
+
+    def _climb(self, first: FirstRound) -> tuple[int, int, str] | None:
+        """The next of the sizes asked for, while the first round lasts."""
+        if first.anchor is not None:
+            return first.anchor, 0, "anchor that shows how memory grows"
+        if first.fitting:
+            return self._shuffled(first.fitting, 0)[0], 0, "should fit"
+        if first.next_above is not None:
+            return first.next_above, 0, "shows where memory ends"
+        return None
+
+    def _refinement(self, first: FirstRound) -> tuple[int, int, str] | None:
+        pending = [size for size in self._refined(first) if size not in first.tried and first.below_barrier(size)]
+        return (self._shuffled(pending, 0)[0], 0, "closer look") if pending else None
+
+    def _refined(self, first: FirstRound) -> tuple[int, ...]:
+        return refined_sizes(first.ladder_records, self._ladder[-1]) if self._refine else ()
+
+    def _repetition(self, records: Sequence[TrialRecord]) -> tuple[int, int, str] | None:
+        """The next size of the first round that is not yet complete."""
+        failed = {record.batch_size for record in records if not record.ok}
+        ran = {record.batch_size for record in records if record.ok} - failed
+        for repeat in range(1, self._repeats):
+            done = {record.batch_size for record in records if record.spec.repeat == repeat}
+            skipped = _hopeless(records) if repeat >= _ROUNDS_FOR_HOPELESS else set()
+            pending = sorted(ran - done - skipped)
+            if pending:
+                return self._shuffled(pending, repeat)[0], repeat, f"round {repeat + 1} of {self._repeats}"
+        return None
+
+    def _shuffled(self, sizes: Sequence[int], repeat: int) -> list[int]:
+        """A random order that depends on the seed and the round alone, whichever sizes are left."""
+        return sorted(sizes, key=lambda size: random.Random(f"{self._seed} {repeat} {size}").random())
+
+    def _expected_trials(self, first: FirstRound, records: Sequence[TrialRecord]) -> int:
+        """The sizes still to come in the first round, then the rounds over all that run."""
+        refined = set(self._refined(first)) - set(first.tried) if first.complete else set()
+        to_come = len(refined) + (0 if first.complete else first.likely_left)
+        if self._refine and not first.complete:
+            to_come += _GUESSED_REFINED
+        running = len(first.ran) + to_come
+        if first.complete and len(records) > len(first.tried):
+            worth_repeating = float(running - len(_hopeless(records)))
+        else:
+            worth_repeating = running * _GUESSED_SHARE_WORTH_REPEATING
+        repeated = running * min(1, self._repeats - 1) + worth_repeating * max(0, self._repeats - 2)
+        return len(first.tried) + to_come + round(repeated)
+
+
+def doubling(smallest: int, largest: int | None) -> tuple[int, ...]:
+    """`smallest` and its doubles up to `largest`, which is included even when no double meets it."""
+    last = LARGEST_ACCEPTED if largest is None else largest
+    sizes = [smallest]
+    while 2 * sizes[-1] <= last:
+        sizes.append(2 * sizes[-1])
+    if largest is not None and sizes[-1] < largest:
+        sizes.append(largest)
+    return tuple(sizes)
+
+
+def _hopeless(records: Sequence[TrialRecord]) -> set[int]:
+    """Sizes whose every measurement of the first two rounds is under half of the best one."""
+    rates: dict[int, list[float]] = {}
+    for record in records:
+        if record.measurement is not None and record.spec.repeat < _ROUNDS_FOR_HOPELESS:
+            rates.setdefault(record.batch_size, []).append(record.measurement.examples_per_second)
+    best = max((max(values) for values in rates.values()), default=0.0)
+    return {size for size, values in rates.items() if max(values) < _HOPELESS * best}

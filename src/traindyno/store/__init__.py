@@ -1,0 +1,1 @@
+"""The ledger of studies, trials, leases and results."""

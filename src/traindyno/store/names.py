@@ -1,0 +1,50 @@
+"""Names of studies: which are allowed, which are made up, and which was probably meant."""
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from traindyno.core.errors import TraindynoError, UsageError
+
+LONGEST_NAME = 64
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_LONGEST_COMMAND = 40  # leaves room for the time and a number
+
+
+def check_name(name: str) -> str:
+    """The name itself, if a study may be called so."""
+    if _NAME.fullmatch(name) is None:
+        raise UsageError(
+            f"{name!r} cannot be the name of a study",
+            f"use at most {LONGEST_NAME} letters, digits, dots, dashes, underscores; a letter or digit first",
+        )
+    return name
+
+
+def proposed_names(command: str, moment: datetime) -> Iterator[str]:
+    """`max-batch-20261115-063012`, then the same with -2, -3 and so on."""
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", command).strip("-._") or "study"
+    stem = f"{readable[:_LONGEST_COMMAND]}-{moment:%Y%m%d-%H%M%S}"
+    yield stem
+    for number in itertools.count(2):
+        yield f"{stem}-{number}"
+
+
+def taken_name(name: str) -> TraindynoError:
+    return TraindynoError(
+        f"there is already a study named {name!r}",
+        f"choose another name with --name, or continue that study with `traindyno resume {name}`",
+    )
+
+
+def unknown_name(name: str, known: Sequence[str]) -> TraindynoError:
+    """The error for a study that is not there, listing those it might have been (`known` is newest first)."""
+    message = f"there is no study named {name!r} in this store"
+    if not known:
+        return TraindynoError(message, "the store is empty: name another with --store, or measure first")
+    nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    if nearest:
+        return TraindynoError(message, f"did you mean {' or '.join(nearest)}?")
+    return TraindynoError(message, f"the newest are {', '.join(known[:3])}; `traindyno studies` lists all")

@@ -1,0 +1,71 @@
+"""Who holds a lease, in text that tells whether the holder still lives."""
+
+import os
+import socket
+
+from traindyno.core.records import Record
+
+START_TOLERANCE_SECONDS = 2.0
+
+
+class _Process(Record, frozen=True):
+    host: str
+    pid: int
+    start_seconds: float
+
+
+def owner_here() -> str:
+    """This process as an owner: host and process namespace, process id, start in seconds since boot."""
+    pid = os.getpid()
+    start_seconds = _start_seconds(pid)
+    assert start_seconds is not None, "a running process has a start"
+    return f"{_host_here()}:{pid}:{start_seconds:.2f}"
+
+
+def is_live(owner: str | None, expires: float | None, now: float) -> bool:
+    """Whether the holder of a lease must be respected: not expired, and not known to be dead."""
+    if owner is None or expires is None or expires <= now:
+        return False
+    process = _parse(owner)
+    if process is None or process.host != _host_here():
+        return True
+    start_seconds = _start_seconds(process.pid)
+    return start_seconds is not None and abs(start_seconds - process.start_seconds) < START_TOLERANCE_SECONDS
+
+
+def describe_owner(owner: str) -> str:
+    """The owner in words: `process 1234 on gpu-box`."""
+    process = _parse(owner)
+    return owner if process is None else f"process {process.pid} on {process.host.partition('/')[0]}"
+
+
+def _host_here() -> str:
+    """Containers may share a host name, so the process namespace is named as well where there is one."""
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        namespace = ""
+    return f"{socket.gethostname()}/{''.join(filter(str.isdigit, namespace))}"
+
+
+def _parse(owner: str) -> _Process | None:
+    host, *numbers = owner.rsplit(":", 2)
+    try:
+        pid, start_seconds = numbers
+        return _Process(host=host, pid=int(pid), start_seconds=float(start_seconds))
+    except ValueError:
+        return None
+
+
+def _start_seconds(pid: int) -> float | None:
+    """When a process started, in seconds since boot, which no stepped clock moves; null when it is gone."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        boot_seconds = psutil.boot_time()
+        if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+            return None
+        return float(process.create_time() - boot_seconds)
+    except psutil.NoSuchProcess:
+        return None

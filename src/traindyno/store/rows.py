@@ -1,0 +1,43 @@
+"""What the ledger hands out: studies as they stand, and leases that say who may run a trial."""
+
+from typing import Any, Literal
+
+from traindyno.core.errors import TraindynoError
+from traindyno.core.machine import MachineFacts
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import Record
+from traindyno.core.requests import Request
+
+StudyState = Literal["running", "done", "interrupted", "failed"]
+
+REPEATABLE = frozenset({Outcome.INTERRUPTED, Outcome.INFRASTRUCTURE, Outcome.KILLED})
+"""Endings that say nothing about the workload, so that the trial may be run again."""
+
+
+class StudyRow(Record, frozen=True):
+    """A study as it stands. `trials` counts the committed ones; `owner` holds the claim to run it."""
+
+    id: int
+    name: str
+    command: str
+    state: StudyState
+    created: str
+    updated: str
+    request: Request
+    machine: MachineFacts | None = None
+    answer: Any = None
+    warnings: tuple[str, ...] = ()
+    trials: int = 0
+    owner: str | None = None
+
+
+class Lease(Record, frozen=True):
+    """The right to run one trial and to commit its result, until someone gets a higher fence."""
+
+    trial_id: int
+    fence: int
+    owner: str
+
+
+class StaleLeaseError(TraindynoError):
+    """A result came too late: its trial was given to someone else, or is finished."""

@@ -1,0 +1,59 @@
+"""The tables of the ledger, schema 1.
+
+A study has trials; each committed run of a trial is an attempt, kept for good under the fence of its lease.
+The attempt that counts is the one `trials.committed_fence` points at. Records are `core.codec` text.
+"""
+
+from sqlalchemy import Column, Float, ForeignKey, Integer, MetaData, String, Table, Text, UniqueConstraint
+
+metadata = MetaData()
+
+meta = Table(
+    "meta",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+studies = Table(
+    "studies",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(64), nullable=False, unique=True),
+    Column("command", Text, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("created", String(32), nullable=False),
+    Column("updated", String(32), nullable=False),
+    Column("request", Text, nullable=False),
+    Column("machine", Text, nullable=False),
+    Column("answer", Text, nullable=False),
+    Column("warnings", Text, nullable=False),
+    Column("owner", Text),
+    Column("expires", Float),
+    Column("fence", Integer, nullable=False),
+)
+
+trials = Table(
+    "trials",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("study_id", Integer, ForeignKey("studies.id"), nullable=False),
+    Column("key", String(64), nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    Column("spec", Text, nullable=False),
+    Column("owner", Text),
+    Column("expires", Float),
+    Column("fence", Integer, nullable=False),
+    Column("committed_fence", Integer),
+    UniqueConstraint("study_id", "key"),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("trial_id", Integer, ForeignKey("trials.id"), primary_key=True),
+    Column("fence", Integer, primary_key=True),
+    Column("outcome", String(32), nullable=False),
+    Column("committed", String(32), nullable=False),
+    Column("record", Text, nullable=False),
+)

@@ -1,0 +1,156 @@
+"""Studies in the database: created, claimed by one runner at a time, finished."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from traindyno.core.codec import encode
+from traindyno.core.errors import TraindynoError
+from traindyno.core.machine import MachineFacts
+from traindyno.core.requests import Request
+from traindyno.store.names import check_name, proposed_names, taken_name, unknown_name
+from traindyno.store.owners import describe_owner, is_live
+from traindyno.store.rows import StudyRow, StudyState
+from traindyno.store.schema import studies, trials
+from traindyno.store.stored import moment, moment_text, read_stored
+
+
+def create_study(
+    connection: Connection,
+    name: str | None,
+    command: str,
+    request: Request,
+    machine: MachineFacts | None,
+    now: float,
+) -> StudyRow:
+    """Write a new study under its name, or under one made from the command and the time."""
+    values = {
+        "command": command,
+        "state": "running",
+        "created": moment_text(now),
+        "updated": moment_text(now),
+        "request": encode(request),
+        "machine": encode(machine),
+        "answer": encode(None),
+        "warnings": encode(()),
+        "fence": 0,
+    }
+    candidates = proposed_names(command, moment(now)) if name is None else iter([check_name(name)])
+    for candidate in candidates:
+        if _inserted(connection, values | {"name": candidate}):
+            return get_study(connection, candidate, now)
+    raise taken_name(str(name))
+
+
+def get_study(connection: Connection, name: str, now: float) -> StudyRow:
+    row = connection.execute(_select_studies().where(studies.c.name == name)).one_or_none()
+    if row is None:
+        raise unknown_name(name, _names(connection))
+    return _study(row, now)
+
+
+def list_studies(connection: Connection, now: float) -> list[StudyRow]:
+    """All studies, newest first."""
+    rows = connection.execute(_select_studies().order_by(studies.c.id.desc()))
+    return [_study(row, now) for row in rows]
+
+
+def claim_study(connection: Connection, name: str, owner: str, seconds: float, now: float) -> StudyRow:
+    """Make the owner the one runner of a study, unless another that lives has it."""
+    study = get_study(connection, name, now)
+    held = connection.execute(_select_hold().where(studies.c.id == study.id)).one()
+    if held.owner != owner and is_live(held.owner, held.expires, now):
+        raise _held_study(name, held.owner)
+    claim = update(studies).where(studies.c.id == study.id, studies.c.fence == held.fence)
+    values = {"owner": owner, "expires": now + seconds, "fence": held.fence + 1, "state": "running"}
+    if connection.execute(claim.values(updated=moment_text(now), **values)).rowcount != 1:
+        raise _held_study(name, "another process")
+    return get_study(connection, name, now)
+
+
+def renew_study(connection: Connection, name: str, owner: str, seconds: float, now: float) -> bool:
+    """Extend a claim; false when the study now belongs to someone else."""
+    renewal = update(studies).where(studies.c.name == name, studies.c.owner == owner)
+    return connection.execute(renewal.values(expires=now + seconds)).rowcount == 1
+
+
+def release_study(connection: Connection, name: str, owner: str, now: float) -> None:
+    """Give a claim up; a study left while running counts as interrupted. Another's claim is left alone."""
+    held = update(studies).where(studies.c.name == name, studies.c.owner == owner)
+    left = held.where(studies.c.state == "running")
+    connection.execute(left.values(state="interrupted", updated=moment_text(now)))
+    connection.execute(held.values(owner=None, expires=None))
+
+
+def finish_study(
+    connection: Connection,
+    name: str,
+    state: StudyState,
+    answer: Any,
+    warnings: Sequence[str],
+    owner: str | None,
+    now: float,
+) -> None:
+    """Store what a study concludes. A given owner must not have lost the study to another meanwhile."""
+    study = get_study(connection, name, now)
+    if owner is not None and study.owner is not None and study.owner != owner:
+        raise _held_study(name, study.owner)
+    finished = update(studies).where(studies.c.id == study.id)
+    values = {"state": state, "answer": encode(answer), "warnings": encode(tuple(warnings))}
+    connection.execute(finished.values(updated=moment_text(now), **values))
+
+
+def touch_study(connection: Connection, study_id: int, now: float) -> None:
+    connection.execute(update(studies).where(studies.c.id == study_id).values(updated=moment_text(now)))
+
+
+def _inserted(connection: Connection, values: dict[str, Any]) -> bool:
+    """Whether the row went in; the name's uniqueness decides, also when two write at once."""
+    try:
+        with connection.begin_nested():
+            connection.execute(insert(studies).values(**values))
+    except IntegrityError:
+        return False
+    return True
+
+
+def _select_studies() -> Select[Any]:
+    committed = select(func.count(trials.c.committed_fence)).where(trials.c.study_id == studies.c.id)
+    return select(studies, committed.scalar_subquery().label("trials"))
+
+
+def _select_hold() -> Select[Any]:
+    return select(studies.c.owner, studies.c.expires, studies.c.fence)
+
+
+def _names(connection: Connection) -> list[str]:
+    return list(connection.scalars(select(studies.c.name).order_by(studies.c.id.desc())))
+
+
+def _study(row: Row[Any], now: float) -> StudyRow:
+    """The study as it stands: one whose runner died is interrupted, whatever that runner last wrote."""
+    abandoned = row.state == "running" and row.owner is not None and not is_live(row.owner, row.expires, now)
+    what = f"the study {row.name!r}"
+    return StudyRow(
+        id=row.id,
+        name=row.name,
+        command=row.command,
+        state="interrupted" if abandoned else row.state,
+        created=row.created,
+        updated=row.updated,
+        request=read_stored(row.request, Request, what),
+        machine=read_stored(row.machine, MachineFacts | None, what),
+        answer=read_stored(row.answer, Any, what),
+        warnings=read_stored(row.warnings, tuple[str, ...], what),
+        trials=row.trials,
+        owner=row.owner,
+    )
+
+
+def _held_study(name: str, owner: str) -> TraindynoError:
+    return TraindynoError(
+        f"the study {name!r} is being run by {describe_owner(owner)}",
+        f"wait until it ends, or stop it there with Ctrl-C and then `traindyno resume {name}`",
+    )

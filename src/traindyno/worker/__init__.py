@@ -1,0 +1,1 @@
+"""The inside of a trial: models, data, the step, timers. The only package that imports torch."""

@@ -1,0 +1,118 @@
+"""Synthetic batches, made directly on the device that trains on them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+from traindyno.core.errors import UsageError
+from traindyno.worker.errors import DataError
+
+DRAWN_DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+
+
+class BatchSource(Protocol):
+    """Where resident batches come from; `examples` is None if there are as many as one likes."""
+
+    @property
+    def examples(self) -> int | None: ...
+
+    def batch(self, batch_size: int, device: torch.device, seed: int) -> Any: ...
+
+
+@dataclass(frozen=True)
+class ImageSource:
+    """Random images and, if the number of classes is known, random classes."""
+
+    shape: tuple[int, int, int]
+    classes: int | None = None
+    examples: None = None
+
+    def batch(self, batch_size: int, device: torch.device, seed: int) -> Any:
+        generator = seeded(device, seed)
+        images = torch.randn(batch_size, *self.shape, device=device, generator=generator)
+        if self.classes is None:
+            return images
+        return images, torch.randint(self.classes, (batch_size,), device=device, generator=generator)
+
+
+@dataclass(frozen=True)
+class ExampleSource:
+    """The user's one example, as often as the batch is large."""
+
+    example: Any
+    examples: None = None
+
+    def batch(self, batch_size: int, device: torch.device, seed: int) -> Any:
+        generator = seeded(device, seed)
+        return map_leaves(lambda leaf: _many(as_tensor(leaf), batch_size, device, generator), self.example)
+
+
+@dataclass(frozen=True)
+class FunctionSource:
+    """The user's function from batch size to batch."""
+
+    function: Callable[[int], Any]
+    examples: None = None
+
+    def batch(self, batch_size: int, device: torch.device, seed: int) -> Any:
+        return to_device(guarded("example_input", lambda: self.function(batch_size)), device)
+
+
+def seeded(device: torch.device, seed: int) -> torch.Generator:
+    return torch.Generator(device=device).manual_seed(seed)
+
+
+def guarded(what: str, read: Callable[[], Any]) -> Any:
+    """Run the user's data code; what it raises becomes the cause of a `DataError`."""
+    try:
+        return read()
+    except StopIteration:
+        raise
+    except Exception as error:
+        raise DataError(f"reading from the {what} raised {type(error).__name__}") from error
+
+
+def to_device(batch: Any, device: torch.device) -> Any:
+    """Move every tensor of the batch, and every object that knows how to move itself."""
+    return map_leaves(lambda leaf: leaf.to(device) if callable(getattr(leaf, "to", None)) else leaf, batch)
+
+
+def as_tensor(leaf: Any) -> torch.Tensor:
+    """A tensor, array or number of an example as tensor; anything else is refused by its type."""
+    if isinstance(leaf, torch.Tensor):
+        return leaf.detach()
+    if isinstance(leaf, bool | int | float | complex) or hasattr(leaf, "__array__"):
+        return torch.as_tensor(leaf)
+    raise UsageError(
+        f"example_input contains a {type(leaf).__name__}, which cannot be repeated to a batch",
+        "use tensors or numbers, or give example_input=lambda batch_size: ... that makes the whole batch",
+    )
+
+
+def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
+    """Apply to every part of nested mappings, tuples and lists; what can move itself is one part."""
+    if hasattr(value, "to"):
+        return function(value)
+    if isinstance(value, Mapping):
+        return {key: map_leaves(function, item) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(map_leaves(function, item) for item in value))
+    if isinstance(value, tuple | list):
+        return type(value)(map_leaves(function, item) for item in value)
+    return function(value)
+
+
+def _many(
+    example: torch.Tensor, batch_size: int, device: torch.device, generator: torch.Generator
+) -> torch.Tensor:
+    """Zeros would run faster than real data on some devices, hence fresh values where any will do."""
+    shape = (batch_size, *example.shape)
+    if example.dtype not in DRAWN_DTYPES or example.numel() == 0:
+        return example.to(device).expand(shape).contiguous()
+    low, high = example.min().item(), example.max().item()
+    many = torch.empty(shape, dtype=example.dtype, device=device)
+    if low == high == 0:
+        return many.normal_(generator=generator)
+    return many.fill_(low) if low == high else many.uniform_(low, high, generator=generator)

@@ -1,0 +1,129 @@
+"""From an exception inside a trial to the way the trial ended."""
+
+import errno
+import re
+import traceback
+
+from traindyno.core.errors import TraindynoError
+from traindyno.core.outcomes import REMEDIES, Outcome
+from traindyno.core.records import Failure, Record
+from traindyno.worker.devices import Device, HostMemoryExceededError
+from traindyno.worker.errors import DataError
+from traindyno.worker.steps import NonfiniteLossError
+
+CUDA_OUT_OF_MEMORY_CODE = 2
+TRACEBACK_CHARACTERS = 20_000
+
+_DEVICE_MEMORY = re.compile(
+    r"CUDA out of memory|HIP out of memory|CUDA error: out of memory|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY"
+)
+# A library that could not get its workspace does not say that memory is full; free memory must bear it out.
+_DISGUISED_DEVICE_MEMORY = re.compile(
+    r"CUBLAS_STATUS_(ALLOC_FAILED|NOT_INITIALIZED)|CUDNN_STATUS_(ALLOC_FAILED|NOT_INITIALIZED|INTERNAL_ERROR|"
+    r"EXECUTION_FAILED)|CUSOLVER_STATUS_(ALLOC_FAILED|NOT_INITIALIZED|INTERNAL_ERROR)|CUSPARSE_STATUS_(ALLOC_FAILED|"
+    r"INSUFFICIENT_RESOURCES|NOT_INITIALIZED)|CUFFT_(ALLOC_FAILED|INTERNAL_ERROR)|NVRTC_ERROR_OUT_OF_MEMORY|"
+    r"[Uu]nable to find an engine|FIND was unable to find an engine|no valid execution plans? built|"
+    r"NCCL error.*unhandled cuda error"
+)
+_HOST_MEMORY = re.compile(
+    r"DefaultCPUAllocator: (can't allocate|not enough) memory|std::bad_alloc|Cannot allocate memory|"
+    r"could not create a (primitive|memory object)"
+)
+_SHARED_MEMORY = re.compile(
+    r"(insufficient|out of)\s+shared memory|unable to (open|allocate|resize|mmap|write to) (file|shared memory)[^\n]*"
+    r"(No space left|/torch_|shm)|unable to (open|allocate) shared memory"
+)
+_CUDA_FAULT = re.compile(
+    r"CUDA error|CUDA driver error|device-side assert|illegal memory access|cuDNN error|CUBLAS_STATUS_|CUDNN_STATUS_"
+)
+_BATCH_NORM = "Expected more than 1 value per channel when training"
+
+
+class MemoryEvidence(Record, frozen=True):
+    """How full the device was when the exception came."""
+
+    free_bytes: int | None = None
+    total_bytes: int | None = None
+
+    @property
+    def full(self) -> bool:
+        """Less than 2 % of the device, or less than 1 GiB of a large one, was left."""
+        if self.free_bytes is None or not self.total_bytes:
+            return False
+        return self.free_bytes < max(0.02 * self.total_bytes, min(2**30, 0.1 * self.total_bytes))
+
+
+def outcome_of(error: BaseException, evidence: MemoryEvidence) -> Outcome:
+    """The class of an exception. A user's bug is never taken for out-of-memory."""
+    if isinstance(error, DataError):
+        cause = error.__cause__
+        inner = Outcome.DATA_ERROR if cause is None else outcome_of(cause, evidence)
+        return Outcome.DATA_ERROR if inner is Outcome.USER_ERROR else inner
+    if isinstance(error, NonfiniteLossError):
+        return Outcome.NONFINITE
+    if isinstance(error, HostMemoryExceededError | MemoryError):
+        return Outcome.OUT_OF_HOST_MEMORY
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return Outcome.OUT_OF_HOST_MEMORY
+    if isinstance(error, RuntimeError):
+        return _runtime_error(error, evidence)
+    return Outcome.USER_ERROR
+
+
+def _runtime_error(error: RuntimeError, evidence: MemoryEvidence) -> Outcome:
+    text = str(error)
+    name = type(error).__name__
+    code = getattr(error, "error_code", None)
+    if name == "OutOfMemoryError" or code == CUDA_OUT_OF_MEMORY_CODE or _DEVICE_MEMORY.search(text):
+        return Outcome.OUT_OF_DEVICE_MEMORY
+    if _DISGUISED_DEVICE_MEMORY.search(text) and evidence.full:
+        return Outcome.OUT_OF_DEVICE_MEMORY
+    if name == "AcceleratorError" or _CUDA_FAULT.search(text):
+        return Outcome.CUDA_FAULT
+    if _SHARED_MEMORY.search(text):
+        return Outcome.OUT_OF_SHARED_MEMORY
+    if _HOST_MEMORY.search(text):
+        return Outcome.OUT_OF_HOST_MEMORY
+    return Outcome.USER_ERROR
+
+
+def failure_of(error: BaseException, device: Device | None, phase: str) -> Failure:
+    """The failure to report for an exception, with the evidence at hand."""
+    evidence = MemoryEvidence() if device is None else memory_evidence(device)
+    outcome = outcome_of(error, evidence)
+    details = {}
+    if evidence.free_bytes is not None:
+        details["device_free_bytes"] = str(evidence.free_bytes)
+    if outcome is Outcome.USER_ERROR and _BATCH_NORM in str(error):
+        details["code"] = "batch_norm_single_value"
+    return Failure(
+        outcome=outcome,
+        message=_message(error),
+        remedy=_remedy(error, outcome, details),
+        error_type=type(error).__name__,
+        traceback="".join(traceback.format_exception(error))[-TRACEBACK_CHARACTERS:],
+        phase=phase,
+        details=details,
+    )
+
+
+def memory_evidence(device: Device) -> MemoryEvidence:
+    """Read how full the device is; a process under an enforced limit is full when its own share is used up."""
+    free = device.free_bytes()
+    total = None if free is None else device.memory().device_total_bytes
+    return MemoryEvidence(free_bytes=free, total_bytes=total)
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, DataError) and error.__cause__ is not None:
+        return f"{error}: {_message(error.__cause__)}"
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__
+
+
+def _remedy(error: BaseException, outcome: Outcome, details: dict[str, str]) -> str:
+    if isinstance(error, TraindynoError) and error.hint:
+        return error.hint
+    if details.get("code") == "batch_norm_single_value":
+        return "Batch normalisation needs at least 2 examples (values) per channel: start at batch size 2."
+    return REMEDIES[outcome]

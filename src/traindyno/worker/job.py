@@ -1,0 +1,170 @@
+"""A workload made real: the model, its batches, its loss and its optimiser."""
+
+import contextlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from traindyno.core.errors import UsageError
+from traindyno.core.records import Mode, WorkloadSpec
+from traindyno.worker.batches import (
+    BatchSource,
+    ExampleSource,
+    FunctionSource,
+    ImageSource,
+    as_tensor,
+    map_leaves,
+)
+from traindyno.worker.handing import Signature, call, signature_of, split
+from traindyno.worker.loaders import dataset_source, loader_source
+from traindyno.worker.losses import Criterion, scalar
+from traindyno.worker.models import build_named_model
+from traindyno.worker.optimizers import OptimizerFactory, make_optimizer, named_optimizer
+from traindyno.worker.single_values import accept_single_values, refuses_single_values
+from traindyno.worker.user_file import build_model, load_workload
+from traindyno.worker.workload import Workload
+
+SYNTHETIC = "synthetic:"
+DEFAULT_IMAGE_SIZE = 224
+ASSUMED_IMAGES = (
+    "traindyno assumed that the model takes batches of images; if it takes something else, "
+    "return traindyno.Workload(model=..., example_input=...)"
+)
+WITHOUT_BATCH = "example_input is ONE example without batch dimension; traindyno adds that dimension"
+
+
+@dataclass
+class Job:
+    """What a trial runs. Batches are handed to `loss` and `predict` just as `batch` or a loader gave them."""
+
+    model: nn.Module
+    examples_in_data: int | None
+    source: BatchSource
+    signature: Signature
+    criterion: Criterion
+    optimizer: OptimizerFactory
+    mode: Mode = "train"
+    training_step: Callable[[nn.Module, Any], Tensor] | None = None
+    advice: str | None = None
+    known: bool = False
+
+    def batch(self, batch_size: int, device: torch.device, seed: int = 0) -> Any:
+        """One batch that stays on the device; synthetic tensors are made there."""
+        return self.source.batch(batch_size, device, seed)
+
+    def loss(self, model: nn.Module, batch: Any) -> Tensor:
+        """Forward and loss of a training step."""
+        try:
+            return self._loss(model, batch)
+        except Exception as error:
+            if not self._taught(model, error):
+                self._advise(error)
+                raise
+        return self._loss(model, batch)
+
+    def predict(self, model: nn.Module, batch: Any) -> Any:
+        """Forward alone. Of a job with its own training step only that is known, so evaluation runs it."""
+        try:
+            return self._predict(model, batch)
+        except Exception as error:
+            self._advise(error)
+            raise
+
+    def make_optimizer(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+        return make_optimizer(self.optimizer, parameters)
+
+    def _loss(self, model: nn.Module, batch: Any) -> Tensor:
+        if self.training_step is not None:
+            return scalar(self.training_step(model, batch), "training_step")
+        inputs, target = split(batch, self.signature)
+        return self.criterion(call(model, inputs, self.signature), target)
+
+    def _predict(self, model: nn.Module, batch: Any) -> Any:
+        if self.training_step is not None and self.mode == "train":
+            return self.training_step(model, batch)
+        inputs, _ = split(batch, self.signature)
+        return call(model, inputs, self.signature)
+
+    def _taught(self, model: nn.Module, error: Exception) -> bool:
+        """Whether a known model refused a batch of one, and now no longer will."""
+        return self.known and refuses_single_values(error) and accept_single_values(model)
+
+    def _advise(self, error: Exception) -> None:
+        """Add a note to what the made-up input may have caused; the error stays the user's own."""
+        suspect = type(error) in (RuntimeError, TypeError, ValueError, IndexError)
+        if self.advice is not None and suspect and "memory" not in str(error):
+            error.add_note(f"hint: {self.advice}")
+
+
+def build_job(spec: WorkloadSpec, device: torch.device | None = None) -> Job:
+    """Build what the specification names. Known models are made directly on the device, if one is given."""
+    if spec.data != SYNTHETIC:
+        raise UsageError(
+            f"data from {spec.data!r} is not known", f"use {SYNTHETIC} or a file.py:function with data"
+        )
+    if spec.image_size is not None and spec.image_size < 1:
+        raise UsageError(f"images of {spec.image_size} px do not exist", "give --image-size 1 or more")
+    return _user_job(spec) if spec.runs_user_code else _named_job(spec, device)
+
+
+def _named_job(spec: WorkloadSpec, device: torch.device | None) -> Job:
+    with device or contextlib.nullcontext():
+        named = build_named_model(spec)
+    return Job(
+        model=named.model,
+        examples_in_data=None,
+        source=ImageSource(named.input_shape, named.classes),
+        signature=signature_of(named.model),
+        criterion=Criterion(classes=named.classes, auxiliary_weight=named.auxiliary_weight),
+        optimizer=named_optimizer(spec.optimizer),
+        mode=spec.mode,
+        known=True,
+    )
+
+
+def _user_job(spec: WorkloadSpec) -> Job:
+    if spec.conv1_stride is not None:
+        raise UsageError(
+            "your own model has no choice of conv1 stride", "only ir: models take --conv1-stride"
+        )
+    workload = load_workload(spec.model)
+    model = build_model(workload)
+    source, advice = _user_source(workload, spec)
+    return Job(
+        model=model,
+        examples_in_data=source.examples,
+        source=source,
+        signature=signature_of(model),
+        criterion=Criterion(loss=workload.loss, classes=spec.classes),
+        optimizer=workload.optimizer or named_optimizer(spec.optimizer),
+        mode=spec.mode,
+        training_step=workload.training_step,
+        advice=advice,
+    )
+
+
+def _user_source(workload: Workload, spec: WorkloadSpec) -> tuple[BatchSource, str | None]:
+    """Where the batches come from, and what to suspect first if the model does not take them."""
+    given = [name for name in ("example_input", "dataset", "loader") if getattr(workload, name) is not None]
+    if len(given) > 1:
+        raise UsageError(f"the workload has {' and '.join(given)}", "give only one of them")
+    if not given:
+        size = spec.image_size or DEFAULT_IMAGE_SIZE
+        return ImageSource((3, size, size)), ASSUMED_IMAGES
+    if spec.image_size is not None:
+        raise UsageError(f"the image size is settled by the workload's {given[0]}", "leave --image-size away")
+    if workload.dataset is not None:
+        return dataset_source(workload.dataset), None
+    if workload.loader is not None:
+        return loader_source(workload.loader), None
+    return _example_source(workload.example_input)
+
+
+def _example_source(example: Any) -> tuple[BatchSource, str | None]:
+    if callable(example):
+        return FunctionSource(example), None
+    map_leaves(as_tensor, example)
+    return ExampleSource(example), WITHOUT_BATCH

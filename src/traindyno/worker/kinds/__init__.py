@@ -1,0 +1,13 @@
+"""The kinds of trial, by name. A new kind is one file here and one line in this table."""
+
+from collections.abc import Callable
+
+from traindyno.core.records import Measurement, TrialSpec
+from traindyno.worker.channel import Channel
+from traindyno.worker.devices import Device
+from traindyno.worker.kinds.fit import measure_fit
+from traindyno.worker.kinds.speed import measure_speed
+from traindyno.worker.kinds.train import measure_training
+
+Kind = Callable[[TrialSpec, Device, Channel], Measurement]
+KINDS: dict[str, Kind] = {"fit": measure_fit, "speed": measure_speed, "train": measure_training}

@@ -1,0 +1,39 @@
+"""What every kind of trial sets up: the device, the job, one resident batch and the step."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from traindyno.core.records import TrialSpec
+from traindyno.worker.channel import Channel
+from traindyno.worker.devices import Device
+from traindyno.worker.job import Job, build_job
+from traindyno.worker.steps import Step, make_step
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A workload on its device, ready for the first step."""
+
+    job: Job
+    batch: Any
+    step: Step
+    start_up_seconds: float
+
+
+def set_up(spec: TrialSpec, device: Device, channel: Channel) -> Bench:
+    """Build the workload on the device. The clock of start-up runs from here."""
+    start = time.monotonic()
+    channel.phase("device")
+    device.prepare(spec)
+    torch.manual_seed(spec.seed)
+    channel.phase("model")
+    job = build_job(spec.workload)
+    job.model.to(device.torch_device)
+    channel.phase("data")
+    batch = job.batch(spec.settings.batch_size, device.torch_device, spec.seed)
+    step = make_step(job, batch, spec.workload, spec.settings, device)
+    device.synchronize()
+    return Bench(job=job, batch=batch, step=step, start_up_seconds=time.monotonic() - start)

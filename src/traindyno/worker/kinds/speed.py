@@ -1,0 +1,37 @@
+"""How fast is this batch? Blocks of steps on resident data, until steady and precise."""
+
+from traindyno.core.records import Measurement, TrialSpec
+from traindyno.worker.channel import Channel
+from traindyno.worker.devices import Device
+from traindyno.worker.kinds.bench import set_up
+from traindyno.worker.kinds.summary import summarise
+from traindyno.worker.steps import make_evaluation_step
+from traindyno.worker.timing import time_block, time_steps
+
+DEFAULT_SECONDS = 10.0
+
+
+def measure_speed(spec: TrialSpec, device: Device, channel: Channel) -> Measurement:
+    """Discard until steady, then stop as soon as the interval of the median block is narrow enough."""
+    bench = set_up(spec, device, channel)
+    seconds = spec.budget.seconds or DEFAULT_SECONDS
+    timing = time_steps(bench.step, device, channel, seconds, spec.budget.relative_interval)
+    evaluation_seconds = None
+    memory = device.memory()
+    if spec.evaluate:
+        channel.phase("evaluation")
+        evaluation = make_evaluation_step(bench.job, bench.batch, spec.settings, device)
+        time_block(evaluation, 1, device)
+        evaluation_seconds = time_block(evaluation, 1, device)[0].seconds
+    return summarise(
+        spec,
+        bench,
+        device,
+        timing.blocks,
+        timing.counted,
+        timing.loss,
+        steady=timing.steady_from is not None,
+        first_step_seconds=timing.first_step_seconds,
+        evaluation_seconds=evaluation_seconds,
+        memory=memory,
+    )

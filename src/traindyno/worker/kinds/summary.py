@@ -1,0 +1,44 @@
+"""From timed blocks to one measurement."""
+
+from collections.abc import Sequence
+
+from traindyno.analysis.intervals import median, median_interval
+from traindyno.core.records import Block, Measurement, Memory, TrialSpec
+from traindyno.worker.devices import Device
+from traindyno.worker.kinds.bench import Bench
+
+
+def summarise(
+    spec: TrialSpec,
+    bench: Bench,
+    device: Device,
+    blocks: Sequence[Block],
+    counted: Sequence[Block],
+    loss: float | None,
+    *,
+    steady: bool,
+    first_step_seconds: float | None = None,
+    evaluation_seconds: float | None = None,
+    training_seconds: float | None = None,
+    memory: Memory | None = None,
+) -> Measurement:
+    """The median of the counted blocks with its interval; every block is kept as a raw sample."""
+    per_step = [block.seconds / block.steps for block in counted]
+    discarded = blocks[: len(blocks) - len(counted)]
+    return Measurement(
+        batch_size=spec.settings.batch_size,
+        steps=sum(block.steps for block in counted),
+        step_seconds=median(per_step),
+        ci95=median_interval(per_step),
+        steady=steady,
+        blocks=tuple(blocks),
+        memory=memory or device.memory(),
+        start_up_seconds=bench.start_up_seconds,
+        first_step_seconds=first_step_seconds if first_step_seconds is not None else blocks[0].seconds,
+        warm_up_seconds=sum(block.seconds for block in discarded),
+        warm_up_steps=sum(block.steps for block in discarded),
+        evaluation_step_seconds=evaluation_seconds,
+        training_seconds=training_seconds,
+        loss=loss,
+        examples_in_data=bench.job.examples_in_data,
+    )

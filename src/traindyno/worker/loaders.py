@@ -1,0 +1,134 @@
+"""Batches of the user's own data: a dataset as it is, or a loader rebuilt for another batch size."""
+
+import random
+from collections.abc import Sized
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.worker.batches import guarded, to_device
+
+
+@dataclass(frozen=True)
+class DatasetSource:
+    """Distinct random items of a map-style dataset, collated as torch does by default."""
+
+    dataset: Dataset[Any]
+    examples: int
+
+    def batch(self, batch_size: int, device: torch.device, seed: int) -> Any:
+        check_size(batch_size, self.examples)
+        chosen = random.Random(seed).sample(range(self.examples), batch_size)
+        loader = DataLoader(self.dataset, batch_size=batch_size, sampler=chosen)
+        return to_device(first_batch(loader, "dataset"), device)
+
+
+@dataclass(frozen=True)
+class LoaderSource:
+    """The first batch of the user's loader, rebuilt for the batch size."""
+
+    loader: DataLoader[Any]
+    examples: int
+
+    def batch(self, batch_size: int, device: torch.device, seed: int) -> Any:
+        check_size(batch_size, self.examples, self.loader.drop_last)
+        return to_device(first_batch(rebuild_loader(self.loader, batch_size), "loader"), device)
+
+
+def dataset_source(dataset: Any) -> DatasetSource:
+    """Refuse what has no items to pick or no length; then take it."""
+    if isinstance(dataset, DataLoader):
+        raise UsageError("a DataLoader was given as dataset", "write loader=... instead of dataset=...")
+    if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__getitem__"):
+        raise _not_map_style(dataset)
+    return DatasetSource(dataset, _length(dataset, "dataset"))
+
+
+def loader_source(loader: Any) -> LoaderSource:
+    """Refuse by name what cannot be rebuilt for another batch size; then take it."""
+    _check_rebuildable(loader)
+    if isinstance(loader.dataset, IterableDataset):
+        return LoaderSource(loader, _length(loader.dataset, "IterableDataset"))
+    _length(loader.dataset, "dataset")
+    return LoaderSource(loader, _length(loader.sampler, "sampler"))
+
+
+def rebuild_loader(loader: DataLoader[Any], batch_size: int, **settings: Any) -> DataLoader[Any]:
+    """The same data in batches of another size; `settings` are the loader's other knobs, such as workers."""
+    if not isinstance(loader.dataset, IterableDataset):
+        settings["sampler"] = loader.sampler
+    return DataLoader(
+        loader.dataset,
+        batch_size=batch_size,
+        collate_fn=loader.collate_fn,
+        generator=loader.generator,
+        worker_init_fn=loader.worker_init_fn,
+        drop_last=True,
+        **settings,
+    )
+
+
+def first_batch(loader: DataLoader[Any], what: str) -> Any:
+    try:
+        return guarded(what, lambda: next(iter(loader)))
+    except StopIteration:
+        raise TraindynoError(
+            f"the {what} ended before it gave one batch of {loader.batch_size}",
+            "use a smaller batch, or let its __len__ tell the true number of examples",
+        ) from None
+
+
+def check_size(batch_size: int, examples: int, drop_last: bool = False) -> None:
+    """A batch must be full: a part of one, or with `drop_last` none at all, measures something else."""
+    if batch_size <= examples:
+        return
+    none_left = ", and drop_last=True leaves no batch at all" if drop_last else ""
+    raise TraindynoError(
+        f"a batch of {batch_size} is larger than the data, which has {examples} examples{none_left}",
+        f"the largest batch possible is {examples}; use a smaller batch or more data",
+    )
+
+
+def _length(sized: Any, what: str) -> int:
+    """The length, or a refusal that names what lacks it."""
+    try:
+        length = len(sized) if isinstance(sized, Sized) else None
+    except (TypeError, NotImplementedError):
+        length = None
+    if length is None:
+        raise TraindynoError(
+            f"the {what} {type(sized).__name__} has no length, so no batch size is known to be full",
+            "define __len__, or give example_input instead",
+        )
+    if length == 0:
+        raise TraindynoError(f"the {what} is empty", "check the path and the filters that make up the data")
+    return length
+
+
+def _not_map_style(dataset: Any) -> TraindynoError:
+    return TraindynoError(
+        f"the dataset {type(dataset).__name__} has no items to pick by index",
+        "give a map-style dataset (__getitem__ and __len__), or loader=DataLoader(...) around it",
+    )
+
+
+def _check_rebuildable(loader: Any) -> None:
+    if not isinstance(loader, DataLoader):
+        raise _refusal(f"a {type(loader).__name__} is not a torch.utils.data.DataLoader")
+    if type(loader).__iter__ is not DataLoader.__iter__:
+        raise _refusal(f"the loader's class {type(loader).__name__} has an __iter__ of its own")
+    if loader.batch_size is None and loader.batch_sampler is None:
+        raise _refusal("the loader has batch_size=None: its dataset makes whole batches itself")
+    if loader.batch_size is None:
+        name = type(loader.batch_sampler).__name__
+        raise _refusal(f"the loader has a batch_sampler given by hand ({name}), which fixes the batch size")
+
+
+def _refusal(reason: str) -> TraindynoError:
+    return TraindynoError(
+        f"the loader cannot be rebuilt for another batch size: {reason}",
+        "give a DataLoader with batch_size and sampler, or give dataset or example_input instead",
+    )

@@ -1,0 +1,81 @@
+"""Timing blocks of steps until the reading is steady and precise, or the trial's time is up."""
+
+import time
+from collections.abc import Callable
+
+import torch
+
+from traindyno.analysis.steady import precise_enough, steady_from
+from traindyno.core.records import Block, Record
+from traindyno.worker.channel import Channel
+from traindyno.worker.devices import Device
+from traindyno.worker.steps import Step, finite_loss
+
+BLOCK_SECONDS = 0.1
+LEAST_BLOCKS = 8
+LARGEST_BLOCK_STEPS = 10_000
+
+Clock = Callable[[], float]
+
+
+class Timing(Record, frozen=True):
+    """The blocks of one trial: all of them, and from which on they count."""
+
+    blocks: tuple[Block, ...]
+    steady_from: int | None
+    first_step_seconds: float
+    loss: float | None
+
+    @property
+    def counted(self) -> tuple[Block, ...]:
+        """The blocks that make up the answer: from steady state on, or the later half if it never came."""
+        start = self.steady_from if self.steady_from is not None else len(self.blocks) // 2
+        return self.blocks[start:]
+
+
+def time_block(
+    step: Step, steps: int, device: Device, clock: Clock = time.monotonic
+) -> tuple[Block, torch.Tensor | None]:
+    """Run `steps` steps between two synchronised readings of the clock."""
+    loss = None
+    device.synchronize()
+    start = clock()
+    for _ in range(steps):
+        loss = step()
+    device.synchronize()
+    return Block(steps=steps, seconds=clock() - start), loss
+
+
+def time_steps(
+    step: Step, device: Device, channel: Channel, seconds: float, relative_interval: float, clock: Clock = time.monotonic
+) -> Timing:
+    """Measure until steady and precise to `relative_interval`, or for about `seconds`."""
+    channel.phase("first step")
+    first, loss = time_block(step, 1, device, clock)
+    finite_loss(loss)
+    device.check_memory()
+    channel.phase("warm-up")
+    second, loss = time_block(step, 1, device, clock)
+    block_steps = max(1, min(LARGEST_BLOCK_STEPS, round(BLOCK_SECONDS / max(second.seconds, 1e-9))))
+    channel.step(2, second.seconds)
+    blocks: list[Block] = []
+    deadline = clock() + seconds
+    done, start, value = 2, None, None
+    while True:
+        block, loss = time_block(step, block_steps, device, clock)
+        value = finite_loss(loss)
+        device.check_memory()
+        blocks.append(block)
+        done += block_steps
+        channel.step(done, block.seconds / block.steps)
+        per_step = [each.seconds / each.steps for each in blocks]
+        start = steady_from(per_step)
+        if start is not None and _finished(per_step[start:], relative_interval):
+            break
+        if clock() >= deadline and len(blocks) >= 3:
+            break
+    return Timing(blocks=tuple(blocks), steady_from=start, first_step_seconds=first.seconds, loss=value)
+
+
+def _finished(samples: list[float], relative_interval: float) -> bool:
+    return len(samples) >= LEAST_BLOCKS and precise_enough(samples, relative_interval)

@@ -1,0 +1,102 @@
+"""A user's own job, from `path/to/file.py:function` to a `Workload`."""
+
+import importlib.util
+import inspect
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from torch import nn
+
+from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.worker.models.names import nearest
+from traindyno.worker.workload import Workload
+
+EXAMPLE = "return traindyno.Workload(model=...) or a torch.nn.Module"
+
+
+def load_workload(model: str) -> Workload:
+    """Import the file and call the function. What the user's code raises passes through."""
+    path, name = split_path(model)
+    module = import_file(path)
+    made = _function(module, path, name)()
+    if isinstance(made, Workload):
+        return made
+    if isinstance(made, nn.Module):
+        return Workload(made)
+    raise TraindynoError(f"{path.name}:{name} returned a {type(made).__name__}", EXAMPLE)
+
+
+def build_model(workload: Workload) -> nn.Module:
+    """The model itself, or what the function in its place returns."""
+    model: Any = workload.model
+    if not isinstance(model, nn.Module) and callable(model):
+        model = model()
+    if not isinstance(model, nn.Module):
+        raise TraindynoError(
+            f"the workload's model is a {type(model).__name__}",
+            "give Workload(model=...) a torch.nn.Module, or a function without arguments that returns one",
+        )
+    return model
+
+
+def split_path(model: str) -> tuple[Path, str]:
+    """`jobs/own.py:workload` as the file's absolute path and the function's name."""
+    path, colon, name = model.rpartition(".py:")
+    if not colon:
+        raise UsageError(f"{model} names a file but no function in it", f"write {model}:FUNCTION")
+    if not name.isidentifier():
+        raise UsageError(f"{name!r} is not the name of a function", f"write {path}.py:FUNCTION")
+    return Path(f"{path}.py").expanduser().resolve(), name
+
+
+def import_file(path: Path) -> ModuleType:
+    """Run the file as a module, with its folder first on the search path, as `python file.py` would."""
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}", "give its path relative to the folder you are in")
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    name = path.stem if path.stem not in sys.modules else f"user_file_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None, "a path that ends in .py has a loader"
+    assert spec.loader is not None, "a path that ends in .py has a loader"
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _function(module: ModuleType, path: Path, name: str) -> Any:
+    """The function of that name, if it is one that can be called without arguments."""
+    found = getattr(module, name, None)
+    if found is None:
+        raise _missing(module, path, name)
+    if isinstance(found, nn.Module | Workload) or not callable(found):
+        raise TraindynoError(
+            f"{path.name}:{name} is a {type(found).__name__}, not a function",
+            f"write def {name}(): {EXAMPLE}",
+        )
+    needed = _required_arguments(found)
+    if needed:
+        raise TraindynoError(
+            f"{path.name}:{name} requires arguments ({', '.join(needed)})",
+            "it is called without any: give them defaults, or write a function without arguments around it",
+        )
+    return found
+
+
+def _missing(module: ModuleType, path: Path, name: str) -> UsageError:
+    public = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+    likely = nearest(name, public) or public[:5]
+    hint = f"it has {', '.join(likely)}" if likely else f"define it: def {name}(): {EXAMPLE}"
+    return UsageError(f"{path.name} has no function {name!r}", hint)
+
+
+def _required_arguments(function: Any) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [p.name for p in parameters if p.default is p.empty and p.kind not in variable]

@@ -1,0 +1,29 @@
+"""What holds for all tests: slow ones run on request, GPU ones where there is a GPU."""
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="also run the slow suites")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    slow_wanted = config.getoption("--slow")
+    gpu_marked = [item for item in items if item.get_closest_marker("gpu")]
+    if gpu_marked and not _gpu_here():
+        for item in gpu_marked:
+            item.add_marker(pytest.mark.skip(reason="gpu: there is no CUDA device here"))
+    for item in items:
+        if item.get_closest_marker("slow") and not slow_wanted:
+            item.add_marker(pytest.mark.skip(reason="slow: run `make test-all`"))
+
+
+def _gpu_here() -> bool:
+    """Asked through NVML: torch must not start CUDA in the process that forks trials."""
+    from traindyno.machine.gpu import open_reader
+
+    reader = open_reader()
+    try:
+        return bool(reader.gpus())
+    finally:
+        reader.close()
