@@ -45,7 +45,7 @@ def no_extra(batch_size: int) -> int:
 
 @dataclass
 class FakeDevice:
-    """`extra_bytes` bends the memory curve; `reserved` is what the allocator takes beyond what is asked of it."""
+    """`extra_bytes` bends the memory curve; `reserved` is reserved over allocated memory."""
 
     limit_bytes: int
     intercept_bytes: int = 600 * MIB
@@ -69,7 +69,9 @@ class FakeDevice:
         peak = self.peak_bytes(size)
         if peak * self.reserved > allowed:
             return failed(spec, failure(Outcome.OUT_OF_DEVICE_MEMORY))
-        return self._measured(spec, peak, retries=3 if peak * self.reserved > self.retries_above * allowed else 0)
+        return self._measured(
+            spec, peak, retries=3 if peak * self.reserved > self.retries_above * allowed else 0
+        )
 
     def peak_bytes(self, batch_size: int) -> int:
         return self.intercept_bytes + self.slope_bytes * batch_size + self.extra_bytes(batch_size)
@@ -80,7 +82,9 @@ class FakeDevice:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (
-                (middle, high) if self.peak_bytes(middle) * self.reserved <= self.limit_bytes else (low, middle)
+                (middle, high)
+                if self.peak_bytes(middle) * self.reserved <= self.limit_bytes
+                else (low, middle)
             )
         return low
 

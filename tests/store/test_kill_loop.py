@@ -6,6 +6,8 @@ import random
 import signal
 import sqlite3
 import time
+from collections.abc import Callable
+from functools import partial
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Semaphore
 from pathlib import Path
@@ -65,29 +67,50 @@ def _ended(child: _Child) -> list[bytes]:
 
 
 def _kill_loop(folder: Path, kills: int, trials: int, seed: int) -> None:
-    """Two children at work; permits are so few that no trial is left only after the last kill."""
-    chance = random.Random(seed)
+    """Two children at work, one of them killed and replaced again and again; then both may finish."""
     store = str(folder / "traindyno.db")
     with Ledger.open(store) as ledger:
         study_id = ledger.create_study(STUDY, "throughput", REQUEST, None).id
     permits = FORK.Semaphore(0)
-    acknowledged: list[bytes] = []
     children = [_start(store, trials, permits), _start(store, trials, permits)]
+    try:
+        acknowledged = _kill(children, partial(_start, store, trials, permits), permits, kills, trials, seed)
+        acknowledged += _finish(children, permits, trials)
+    finally:
+        for child in children:
+            child.process.kill()
+    _check(store, study_id, trials, acknowledged)
+
+
+def _kill(
+    children: list[_Child],
+    start: Callable[[], _Child],
+    permits: Semaphore,
+    kills: int,
+    trials: int,
+    seed: int,
+) -> list[bytes]:
+    """Permits are so few that the last trial cannot be committed before the last kill."""
+    chance = random.Random(seed)
+    acknowledged: list[bytes] = []
     for _ in range(kills):
         for _ in range(trials // kills - 1):
             permits.release()
         time.sleep(chance.uniform(0.0, 0.06))
         victim = children.pop(chance.randrange(2))
         victim.process.kill()
+        children.append(start())
         acknowledged += _ended(victim)
         assert victim.process.exitcode == -signal.SIGKILL
-        children.append(_start(store, trials, permits))
+    return acknowledged
+
+
+def _finish(children: list[_Child], permits: Semaphore, trials: int) -> list[bytes]:
     for _ in range(trials):
         permits.release()
-    for child in children:
-        acknowledged += _ended(child)
-        assert child.process.exitcode == 0
-    _check(store, study_id, trials, acknowledged)
+    acknowledged = [line for child in children for line in _ended(child)]
+    assert [child.process.exitcode for child in children] == [0, 0]
+    return acknowledged
 
 
 def _check(store: str, study_id: int, trials: int, acknowledged: list[bytes]) -> None:

@@ -1,4 +1,5 @@
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from traindyno.store.migrations import current_version, migrate, schema_version
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Engine:
-    return open_database(tmp_path / "traindyno.db")
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    engine = open_database(tmp_path / "traindyno.db")
+    yield engine
+    engine.dispose()
 
 
 def _add_colour(connection: Connection) -> None:

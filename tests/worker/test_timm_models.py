@@ -20,7 +20,8 @@ def test_without_timm_the_error_says_how_to_install_it(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("name", "size"), [("test_resnet", 64), ("test_vit", 64), ("levit_128s", 224), ("test_vit.r160_in1k", 160)]
+    ("name", "size"),
+    [("test_resnet", 64), ("test_vit", 64), ("levit_128s", 224), ("test_vit.r160_in1k", 160)],
 )
 def test_a_training_step_runs_at_the_asked_size(name: str, size: int) -> None:
     pytest.importorskip("timm")

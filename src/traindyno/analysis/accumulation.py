@@ -4,7 +4,7 @@ import math
 
 from traindyno.core.records import Record
 
-_SMALLEST_SHARE_FOR_EXACT = 0.75
+_SMALLEST_SHARE_FOR_EXACT = 0.5
 
 
 class BatchSplit(Record, frozen=True):
@@ -24,11 +24,13 @@ class BatchSplit(Record, frozen=True):
         text = f"Micro-batch {self.micro_batch} × {self.accumulation_steps} accumulation steps"
         if self.effective_batch == wanted:
             return f"{text} make an effective batch of {wanted}."
-        return f"{text} make {self.effective_batch}, slightly more than {wanted}, which does not split evenly."
+        return (
+            f"{text} make {self.effective_batch}, slightly more than {wanted}, which does not split evenly."
+        )
 
 
 def split_batch(effective_batch: int, safe_batch: int) -> BatchSplit:
-    """The fewest micro-batches that fit; somewhat more of them if they then divide the batch exactly."""
+    """The fewest micro-batches that fit; up to twice as many if they then divide the batch exactly."""
     steps = math.ceil(effective_batch / safe_batch)
     micro = math.ceil(effective_batch / steps)
     for size in range(safe_batch, math.ceil(micro * _SMALLEST_SHARE_FOR_EXACT) - 1, -1):

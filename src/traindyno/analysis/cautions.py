@@ -10,13 +10,18 @@ BENIGN = (Outcome.OK, Outcome.OUT_OF_DEVICE_MEMORY, Outcome.OUT_OF_HOST_MEMORY)
 
 def cautions(records: Sequence[TrialRecord]) -> tuple[str, ...]:
     """Sentences a reader must see before trusting the numbers."""
-    return (*_throttled(records), *_foreign(records), *_unsteady(records), *_failures(records))
+    timed = [record for record in records if record.spec.kind != "fit"]
+    return (*_throttled(timed), *_foreign(records), *_unsteady(records), *_failures(records))
 
 
 def _throttled(records: Sequence[TrialRecord]) -> list[str]:
     reasons = sorted({reason for record in records for reason in record.conditions.throttle_reasons})
     count = sum(bool(record.conditions.throttle_reasons) for record in records)
-    return [f"The device was throttled in {count} of {len(records)} trials: {', '.join(reasons)}."] if reasons else []
+    return (
+        [f"The device was throttled in {count} of {len(records)} trials: {', '.join(reasons)}."]
+        if reasons
+        else []
+    )
 
 
 def _foreign(records: Sequence[TrialRecord]) -> list[str]:

@@ -1,9 +1,10 @@
 """Which batch size to take from a measured curve, and from where on throughput is saturated.
 
-Words used here: a size *reaches* the best when it is not significantly below 97 % of it. Precisely, its throughput is at
-least 97 % of the best, or its interval reaches up to 97 % while the value itself is at least 95 %. Only points that are
-steady and not noisy get that benefit of the doubt, so that a wide interval wins nothing. A size is *safe* when its peak
-leaves the margin of the memory free and no size as small as it ran out of memory.
+Words used here: a size *reaches* the best when it is not significantly below 97 % of it. Precisely, its
+throughput is at least 97 % of the best, or its interval reaches up to 97 % while the value itself is at least
+95 %. Only points that are steady and not noisy get that benefit of the doubt, so that a wide interval wins
+nothing. A size is *safe* when its peak leaves the margin of the memory free and no size as small as it ran
+out of memory.
 """
 
 import math
@@ -32,7 +33,7 @@ class BatchChoice(Record, frozen=True):
 def choose_batch(
     curve: Sequence[CurvePoint], margin: float, out_of_memory_from: int | None = None
 ) -> BatchChoice:
-    """The choices a curve offers. Without saturation the largest safe batch is recommended, unless it is slower."""
+    """What a curve offers. Without saturation the largest safe batch is recommended, unless it is slower."""
     best = best_point(curve)
     safe = safe_points(curve, margin, out_of_memory_from) or list(curve)
     fastest = best_point(safe)
@@ -91,15 +92,16 @@ def saturated_from(curve: Sequence[CurvePoint]) -> int | None:
 def _gain_of_doubling(point: CurvePoint, curve: Sequence[CurvePoint]) -> float | None:
     """Throughput at about twice the size over that at the size; None when nothing that large was measured.
 
-    The measured size nearest to the double is taken. If it falls short of the double, its gain is scaled up as if the
-    curve went on as steeply; beyond the double it is taken whole, which never flatters.
+    The measured size nearest to the double is taken. If it falls short of the double, its gain is scaled up
+    as if the curve went on as steeply; beyond the double it is taken whole, which never flatters.
     """
     larger = [other for other in curve if other.batch_size >= _SMALLEST_STRIDE * point.batch_size]
     if not larger:
         return None
     nearest = min(larger, key=lambda other: abs(math.log2(other.batch_size / point.batch_size) - 1))
     gain = nearest.examples_per_second / point.examples_per_second
-    return gain ** (1 / min(1.0, math.log2(nearest.batch_size / point.batch_size)))
+    octaves = min(1.0, math.log2(nearest.batch_size / point.batch_size))
+    return math.exp(math.log(gain) / octaves)
 
 
 def _reaches(point: CurvePoint, best: CurvePoint) -> bool:

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from traindyno.analysis.intervals import combine_processes, relative_half_width
+from traindyno.analysis.intervals import combine_processes, median, relative_half_width
+from traindyno.analysis.probes import counts
 from traindyno.core.answers import CurvePoint
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Measurement, TrialRecord
@@ -17,7 +18,9 @@ _NOISY_HALF_WIDTH = 0.05
 
 def build_curve(records: Sequence[TrialRecord]) -> tuple[CurvePoint, ...]:
     """One point per batch size that ran, ascending, each over all the fresh processes that measured it."""
-    measured = [record for record in records if record.spec.kind == "speed" and record.measurement is not None]
+    measured = [
+        record for record in records if record.spec.kind == "speed" and record.measurement is not None
+    ]
     sizes = sorted({record.batch_size for record in measured})
     return tuple(_point(size, [record for record in measured if record.batch_size == size]) for size in sizes)
 
@@ -37,7 +40,10 @@ def failures_besides_memory(records: Sequence[TrialRecord]) -> dict[int, Outcome
     return {
         record.batch_size: record.outcome
         for record in records
-        if record.spec.kind == "speed" and not record.ok and not record.outcome.out_of_memory
+        if record.spec.kind == "speed"
+        and counts(record)
+        and not record.ok
+        and not record.outcome.out_of_memory
     }
 
 
@@ -64,6 +70,7 @@ def _point(size: int, records: Sequence[TrialRecord]) -> CurvePoint:
         steady=all(measurement.steady for measurement in measurements),
         processes=len(measurements),
         memory_share=_memory_share(measurements),
+        evaluation_step_seconds=_evaluation_step_seconds(measurements),
         marks=_marks(records, measurements, noisy=relative_half_width(rate, interval) > _NOISY_HALF_WIDTH),
     )
 
@@ -75,6 +82,13 @@ def _memory_share(measurements: Sequence[Measurement]) -> float | None:
         if measurement.memory.limit_bytes
     ]
     return max(shares, default=None)
+
+
+def _evaluation_step_seconds(measurements: Sequence[Measurement]) -> float | None:
+    known = [
+        found.evaluation_step_seconds for found in measurements if found.evaluation_step_seconds is not None
+    ]
+    return median(known) if known else None
 
 
 def _marks(

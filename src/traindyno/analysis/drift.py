@@ -14,9 +14,9 @@ _FEWEST_DEGREES_OF_FREEDOM = 3
 def drift_percent(records: Sequence[TrialRecord]) -> tuple[float, Interval] | None:
     """Change of the step time from the study's beginning to its end, in percent; positive means slower.
 
-    Records stand in the order they ran. Each batch size has its own level, and one common slope over the time the trials
-    took is fitted to the logarithms of the step times; only sizes measured more than once say anything. None when there
-    are too few repeats for an interval.
+    Records stand in the order they ran. Each batch size has its own level, and one common slope over the time
+    the trials took is fitted to the logarithms of the step times; only sizes measured more than once say
+    anything. None when there are too few repeats for an interval.
     """
     rows = _positions_and_logarithms(records)
     sizes = len(rows)
@@ -32,7 +32,7 @@ def drift_percent(records: Sequence[TrialRecord]) -> tuple[float, Interval] | No
 
 
 def _positions_and_logarithms(records: Sequence[TrialRecord]) -> dict[int, list[tuple[float, float]]]:
-    """For each size measured more than once: when in the study (0 to 1), and the logarithm of its step time."""
+    """For each repeated size: when in the study (0 to 1), and the logarithm of its step time."""
     ends = list(accumulate(record.seconds for record in records))
     rows: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for record, end in zip(records, ends, strict=True):

@@ -1,7 +1,8 @@
 """Medians, 95 % intervals, and how several of them make one.
 
-Step times are positive and their errors are shares of them, so everything that combines or compares them works on
-logarithms: an interval never reaches below zero, and the interval of a rate is that of the time turned upside down.
+Step times are positive and their errors are shares of them, so everything that combines or compares them
+works on logarithms: an interval never reaches below zero, and the interval of a rate is that of the time
+turned upside down.
 """
 
 import math
@@ -30,8 +31,9 @@ def median(values: Sequence[float]) -> float:
 def median_interval(values: Sequence[float]) -> Interval:
     """A 95 % interval of the median of positive values that assumes nothing about their distribution.
 
-    Its ends are order statistics, chosen by the binomial distribution so that they hold the median at least 95 % of the
-    time. Fewer than six values cannot promise that much: they get a t interval on logarithms instead.
+    Its ends are order statistics, chosen by the binomial distribution so that they hold the median at least
+    95 % of the time. Fewer than six values cannot promise that much: they get a t interval on logarithms
+    instead.
     """
     if len(values) < _FEWEST_FOR_ORDER_STATISTICS:
         return log_t_interval(values)
@@ -51,7 +53,7 @@ def t_interval(values: Sequence[float]) -> Interval:
 
 
 def log_t_interval(values: Sequence[float]) -> Interval:
-    """The t interval of the geometric mean of positive values: it stays positive. A single value leaves it unknown."""
+    """The t interval of the geometric mean of positive values; it stays positive."""
     low, high = t_interval([math.log(value) for value in values])
     return _exponential(low), _exponential(high)
 
@@ -59,23 +61,24 @@ def log_t_interval(values: Sequence[float]) -> Interval:
 def combine_processes(medians: Sequence[float], within: Sequence[Interval]) -> tuple[float, Interval]:
     """One quantity measured in several fresh processes: its value and 95 % interval.
 
-    Processes differ by more than the blocks of one do, so two or more give a t interval over the processes' own medians
-    (on logarithms; the value is their geometric mean). Chance may bring them closer together than any of them is
-    precise: the interval is never narrower than what the intervals within the processes leave open. A single process
-    gives its own interval, which knows nothing about other processes.
+    Processes differ by more than the blocks of one do, so two or more give a t interval over the processes'
+    own medians (on logarithms; the value is their geometric mean). Chance may bring them closer together than
+    any of them is precise, so the interval reaches at least one standard error of what the processes' own
+    intervals leave open; their whole width as a floor would make 95 % into 99 %. A single process gives its
+    own interval, which knows nothing about other processes.
     """
     if len(medians) == 1:
         return medians[0], within[0]
     center, half = _mean_and_half_width([math.log(value) for value in medians])
-    half = max(half, _half_width_of_mean(within))
+    half = max(half, _standard_error_of_mean(within))
     return math.exp(center), (_exponential(center - half), _exponential(center + half))
 
 
 def ratio_interval(a: float, a_interval: Interval, b: float, b_interval: Interval) -> tuple[float, Interval]:
     """The ratio b / a of two independent estimates with its 95 % interval.
 
-    The distances from the estimates to the ends of their intervals are added in quadrature on the log scale, each on its
-    own side, which keeps lopsided intervals lopsided.
+    The distances from the estimates to the ends of their intervals are added in quadrature on the log scale,
+    each on its own side, which keeps lopsided intervals lopsided.
     """
     log_a, log_b = math.log(a), math.log(b)
     a_low, a_high = (_logarithm(end) for end in a_interval)
@@ -91,7 +94,7 @@ def relative_half_width(center: float, interval: Interval) -> float:
 
 
 def t_quantile(degrees_of_freedom: int) -> float:
-    """The 97.5 % quantile of Student's t, to five digits: tabled when small, then expanded around the normal's."""
+    """The 97.5 % quantile of Student's t to four digits: a table, then an expansion around the normal's."""
     if degrees_of_freedom < 1:
         raise ValueError("a t quantile needs at least one degree of freedom")
     if degrees_of_freedom <= len(_SMALL_T_QUANTILES):
@@ -111,10 +114,10 @@ def _mean_and_half_width(values: Sequence[float]) -> Interval:
     return mean, t_quantile(count - 1) * math.sqrt(variance / count)
 
 
-def _half_width_of_mean(within: Sequence[Interval]) -> float:
-    """What independent intervals leave open about the mean of their centers, on the log scale; unknown ones say nothing."""
+def _standard_error_of_mean(within: Sequence[Interval]) -> float:
+    """What independent intervals leave open about the mean of their logarithms; unknown ones say nothing."""
     halves = [math.log(high / low) / 2 for low, high in within if low > 0 and math.isfinite(high)]
-    return math.hypot(*halves) / len(halves) if halves else 0.0
+    return math.hypot(*halves) / len(halves) / _NORMAL_QUANTILE if halves else 0.0
 
 
 def _outer_rank(count: int) -> int:

@@ -27,9 +27,10 @@ def conclude_max_batch(
     seconds: float | None = None,
     simulated: bool = False,
 ) -> MaxBatchAnswer:
-    """The three limits, each a size that ran, with what stands behind them. `seconds` defaults to the trials' sum.
+    """The three limits, each a size that ran, with what stands behind them.
 
-    The largest without allocator retries is null where the device does not report them (on a CPU).
+    The largest without allocator retries is null where the device does not report them (on a CPU). `seconds`
+    defaults to the sum of the trials'.
     """
     records = [record for record in history if record.spec.kind == "fit"]
     probes = read_probes(records)
@@ -66,9 +67,7 @@ def conclude_max_batch(
     )
 
 
-def _limits(
-    probes: Probes, margin: float, mode: Mode, records: Sequence[TrialRecord]
-) -> list[str]:
+def _limits(probes: Probes, margin: float, mode: Mode, records: Sequence[TrialRecord]) -> list[str]:
     if probes.largest_ran is None:
         return [f"No batch size ran; the smallest tried was {probes.failed[0]}."] if probes.failed else []
     return [
@@ -112,7 +111,9 @@ def _retries(probes: Probes) -> list[str]:
         return []
     if quiet == 0:
         return ["Every size tried made the allocator free its cache and try again: they run, but slowly."]
-    return [f"Above batch {quiet} the allocator had to free its cache and try again: larger ones run, but slowly."]
+    return [
+        f"Above batch {quiet} the allocator had to free its cache and try again: larger ones run, but slowly."
+    ]
 
 
 def _limited(limit: int | None, model: MemoryModel | None, limit_bytes: int | None) -> list[str]:
@@ -122,4 +123,3 @@ def _limited(limit: int | None, model: MemoryModel | None, limit_bytes: int | No
     if model is None or limit_bytes is None or predict_batch(model, limit_bytes) <= limit:
         return [f"{text}."]
     return [f"{text}, which would hold about {predict_batch(model, limit_bytes):,}."]
-

@@ -29,7 +29,7 @@ def memory_limit_bytes(records: Sequence[TrialRecord]) -> int | None:
 
 
 def fit_memory(peaks: Mapping[int, int]) -> MemoryModel | None:
-    """Least squares, weighted by the square of the size: the large sizes decide, the small ones are often crooked.
+    """Least squares, weighted by the square of the size: the large sizes decide, the small are often crooked.
 
     Two sizes are met exactly. One size alone, or memory that does not grow with the batch, gives no model.
     """
@@ -50,7 +50,9 @@ def fit_memory(peaks: Mapping[int, int]) -> MemoryModel | None:
     return MemoryModel(
         intercept_bytes=intercept,
         slope_bytes=slope,
-        relative_error=max(abs(intercept + slope * size - peak) / max(peak, 1) for size, peak in peaks.items()),
+        relative_error=max(
+            abs(intercept + slope * size - peak) / max(peak, 1) for size, peak in peaks.items()
+        ),
     )
 
 

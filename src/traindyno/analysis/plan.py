@@ -4,10 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from traindyno.analysis.curve import step_interval
-from traindyno.analysis.intervals import median
 from traindyno.core.answers import CurvePoint, PlanAnswer, PlanRow
 from traindyno.core.errors import UsageError
-from traindyno.core.records import Record, TrialRecord
+from traindyno.core.records import Record
 from traindyno.core.units import format_percent, format_seconds
 
 _NEAR_FASTEST = 1.03
@@ -19,7 +18,7 @@ CAUTION = (
 
 
 class TrainingJob(Record, frozen=True):
-    """What is to be planned. Evaluation runs over `eval_examples` every `eval_every_epochs` (every epoch unless given)."""
+    """What is to be planned. Evaluation runs over `eval_examples` every `eval_every_epochs` (default 1)."""
 
     examples: int
     epochs: float
@@ -64,7 +63,7 @@ def conclude_plan(
 def plan_row(
     point: CurvePoint, job: TrainingJob, start_up_seconds: float, evaluation_step_seconds: float | None
 ) -> PlanRow:
-    """One batch size: every epoch ends with a partial batch (none is dropped), which counts as a whole step."""
+    """One batch size. The partial batch at the end of an epoch is not dropped and counts as a whole step."""
     steps = _whole(math.ceil(job.examples / point.batch_size) * job.epochs)
     evaluation = _evaluation_seconds(point, job, evaluation_step_seconds)
     fixed = start_up_seconds + evaluation
@@ -80,15 +79,6 @@ def plan_row(
         start_up_seconds=start_up_seconds,
         evaluation_seconds=evaluation,
     )
-
-
-def evaluation_steps(records: Sequence[TrialRecord]) -> dict[int, float]:
-    """The median time of an evaluation step at each batch size that measured one."""
-    found: dict[int, list[float]] = {}
-    for record in records:
-        if record.measurement is not None and record.measurement.evaluation_step_seconds is not None:
-            found.setdefault(record.batch_size, []).append(record.measurement.evaluation_step_seconds)
-    return {size: median(values) for size, values in found.items()}
 
 
 def _evaluation_seconds(point: CurvePoint, job: TrainingJob, step_seconds: float | None) -> float:
@@ -140,7 +130,8 @@ def _nearly_full(fastest: PlanRow, curve: Sequence[CurvePoint], margin: float) -
     share = next(point.memory_share for point in curve if point.batch_size == fastest.batch_size)
     if share is None or share <= 1 - margin:
         return None
-    return f"Batch {fastest.batch_size} fills {format_percent(share, 0)} of the memory: a long run may not survive at it."
+    full = format_percent(share, 0)
+    return f"Batch {fastest.batch_size} fills {full} of the memory: a long run may not survive at it."
 
 
 def _evaluation_source(

@@ -12,9 +12,9 @@ BATCH_NORM_SINGLE_VALUE = "batch_norm_single_value"
 class Probes(Record, frozen=True):
     """Sizes by how they ended, each ascending.
 
-    `ran` holds every size that ran, held back or not; `failed` those that did not although nothing was held back.
-    `safe_ran` and `safe_failed` are the probes with an evaluation step and the margin enforced. `plain_tried` are the
-    sizes tried without either.
+    `ran` holds every size that ran, held back or not; `failed` those that did not although nothing was held
+    back. `safe_ran` and `safe_failed` are the probes with an evaluation step and the margin enforced.
+    `plain_tried` are the sizes tried without either.
     """
 
     ran: tuple[int, ...]
@@ -31,7 +31,7 @@ class Probes(Record, frozen=True):
 
     @property
     def smallest_failed_above(self) -> int | None:
-        """The upper end of the bracket. Where the limit wavers, failures below the largest that ran do not count."""
+        """The upper end of the bracket. Failures below the largest that ran (a wavering limit) are not."""
         above = [size for size in self.failed if size > (self.largest_ran or 0)]
         return above[0] if above else None
 

@@ -1,6 +1,7 @@
 """Whether a running trial has settled: from which block on its step time no longer changes."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from traindyno.analysis.intervals import median, median_interval, relative_half_width
 
@@ -10,16 +11,14 @@ _NORMAL_MEDIAN_DIFFERENCE = 0.9539
 _FEWEST_SAMPLES = 3
 
 
-def steady_from(
-    block_step_seconds: Sequence[float], window: int = 3, tolerance: float = 0.02
-) -> int | None:
+def steady_from(block_step_seconds: Sequence[float], window: int = 3, tolerance: float = 0.02) -> int | None:
     """The index of the first block of the steady state, or None while there is none.
 
-    The last two windows of blocks set the level. Going back from the end, a window belongs to the steady state while its
-    median agrees with the level, to the tolerance or to the noise between successive blocks, whichever is wider. The
-    part found must span two windows and show no trend: its halves agree, and its last blocks do not all go one way.
-    If it does trend, only its later half may count. Medians of windows shrug off single slow blocks; slow blocks at the
-    very beginning are cut off.
+    The last two windows of blocks set the level. Going back from the end, a window belongs to the steady
+    state while its median agrees with the level, to the tolerance or to the noise between successive blocks,
+    whichever is wider. The part found must span two windows and show no trend: its halves agree, and its last
+    blocks do not all go one way. If it does trend, only its later half may count. Medians of windows shrug
+    off single slow blocks; slow blocks at the very beginning are cut off.
     """
     times = block_step_seconds
     if len(times) < 2 * window:
@@ -53,17 +52,17 @@ def _agreeing_from(times: Sequence[float], level: float, allowed: float, window:
 
 
 def _trends(times: Sequence[float], allowed: float, noise: float, window: int) -> bool:
-    """Whether the halves differ by more than chance explains, or the last two windows climb or fall without a break."""
+    """Whether the halves differ by more than chance, or the last two windows only climb or only fall."""
     half = len(times) // 2
     by_chance = 2.5 * 1.77 * noise / half**0.5
     if abs(median(times[:half]) - median(times[half:])) > max(allowed, by_chance):
         return True
     last = times[-2 * window :]
-    steps = [after - before for before, after in zip(last, last[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(last)]
     one_way = all(step > 0 for step in steps) or all(step < 0 for step in steps)
     return one_way and abs(last[-1] - last[0]) > allowed
 
 
 def _noise(times: Sequence[float]) -> float:
-    """The standard deviation of single blocks, from successive differences: neither a slow ramp nor a spike inflates it."""
-    return median([abs(b - a) for a, b in zip(times, times[1:], strict=False)]) / _NORMAL_MEDIAN_DIFFERENCE
+    """Standard deviation of single blocks, by successive differences: ramps and spikes hardly inflate it."""
+    return median([abs(b - a) for a, b in pairwise(times)]) / _NORMAL_MEDIAN_DIFFERENCE

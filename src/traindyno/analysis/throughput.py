@@ -12,6 +12,7 @@ from traindyno.analysis.memory_model import (
     peak_bytes_by_batch,
     predict_batch,
 )
+from traindyno.analysis.probes import needs_two_examples
 from traindyno.analysis.step_model import fit_step_model
 from traindyno.analysis.verdicts import throughput_verdicts
 from traindyno.core.answers import ThroughputAnswer
@@ -30,7 +31,7 @@ def conclude_throughput(
     seconds: float | None = None,
     simulated: bool = False,
 ) -> ThroughputAnswer:
-    """Everything the trials say about throughput. The history stands in the order it ran; `seconds` defaults to its sum."""
+    """Everything the trials, in the order they ran, say about throughput. `seconds` defaults to their sum."""
     records = [record for record in history if record.spec.kind == "speed"]
     curve = build_curve(records)
     if not curve:
@@ -75,7 +76,7 @@ def conclude_throughput(
 
 
 def start_up_seconds(records: Sequence[TrialRecord]) -> float | None:
-    """What a run costs before its steps take their usual time: building, and what the first step takes beyond a step."""
+    """What a run costs before its steps take their usual time: building, and the rest of the first step."""
     costs = [
         found.start_up_seconds + max(0.0, found.first_step_seconds - found.step_seconds)
         for found in (record.measurement for record in records)
@@ -85,10 +86,15 @@ def start_up_seconds(records: Sequence[TrialRecord]) -> float | None:
 
 
 def _other_failures(records: Sequence[TrialRecord]) -> list[str]:
-    return [
+    sentences = [
         f"Batch {size} could not be measured: {outcome.value.replace('_', ' ')}."
         for size, outcome in sorted(failures_besides_memory(records).items())
     ]
+    if any(needs_two_examples(record) for record in records):
+        sentences.append(
+            "Batch 1 was left out: the model's batch normalisation needs two examples to train on."
+        )
+    return sentences
 
 
 def _why(records: Sequence[TrialRecord]) -> str | None:

@@ -35,9 +35,7 @@ def throughput_verdicts(
     return tuple(sentence for sentence in sentences if sentence is not None)
 
 
-def saturation(
-    curve: Sequence[CurvePoint], choice: BatchChoice, out_of_memory_from: int | None
-) -> str:
+def saturation(curve: Sequence[CurvePoint], choice: BatchChoice, out_of_memory_from: int | None) -> str:
     """From which batch on throughput is saturated, and whether memory was the limit."""
     best = _at(curve, choice.best)
     rate = f"{format_rate(best.examples_per_second)} examples/s at {best.batch_size}"
@@ -57,9 +55,13 @@ def fixed_cost(curve: Sequence[CurvePoint], on_gpu: bool) -> str | None:
     if len(flat) < 2:
         return None
     times = [point.step_seconds for point in flat]
-    text = f"Up to batch {flat[-1].batch_size} a step takes {_span(min(times), max(times))} whatever the batch"
+    text = (
+        f"Up to batch {flat[-1].batch_size} a step takes {_span(min(times), max(times))} whatever the batch"
+    )
     if on_gpu:
-        return f"{text}: small batches are launch-bound, the host launches work slower than the device does it."
+        return (
+            f"{text}: small batches are launch-bound, the host launches work slower than the device does it."
+        )
     return f"{text}: a fixed cost per step outweighs the examples."
 
 
@@ -82,7 +84,7 @@ def retries(curve: Sequence[CurvePoint]) -> str | None:
     sizes = [str(point.batch_size) for point in curve if ALLOCATOR_RETRIES in point.marks]
     if not sizes:
         return None
-    return f"At batch {_listed(sizes)} memory is so full that the allocator frees its cache and tries again, which costs time."
+    return f"At batch {_listed(sizes)} memory is so full that the allocator has to free its cache and retry."
 
 
 def drifting(drift: tuple[float, Interval] | None) -> str | None:
@@ -92,8 +94,8 @@ def drifting(drift: tuple[float, Interval] | None) -> str | None:
     percent, (low, high) = drift
     word = "longer" if percent > 0 else "shorter"
     return (
-        f"Steps became {abs(percent):.1f} % {word} while the study ran ({low:.1f} to {high:.1f} %): the machine drifted. "
-        "The sizes took turns, so their order still holds."
+        f"Steps became {abs(percent):.1f} % {word} while the study ran ({low:.1f} to {high:.1f} %): "
+        "the machine drifted. The sizes took turns, so their order still holds."
     )
 
 

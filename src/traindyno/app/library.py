@@ -8,12 +8,22 @@ from traindyno.core.codec import plain
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.report.document import trial_entry, typed_answer
 from traindyno.store.ledger import Ledger, StudyRow
+from traindyno.store.location import store_path
 
 
 def list_studies(store: str) -> list[StudyRow]:
     """Newest first; a store that does not exist yet has none."""
     with Ledger.open(store, create=False) as ledger:
         return ledger.studies()
+
+
+def report_folder(store: str) -> Path:
+    """Where reports go by default: a folder beside the store."""
+    return store_folder(store) / "traindyno-reports"
+
+
+def store_folder(store: str) -> Path:
+    return store_path(store).parent
 
 
 def read_document(source: str, store: str) -> Document:

@@ -1,5 +1,7 @@
 """How large a batch fits."""
 
+import msgspec
+
 from traindyno.analysis.cautions import cautions
 from traindyno.analysis.max_batch import conclude_max_batch
 from traindyno.app.context import Context
@@ -18,6 +20,7 @@ STEPS = 3
 def max_batch(request: MaxBatchRequest, context: Context) -> Document:
     """Search for every workload in turn and conclude with what there is, also when cut short."""
     with open_workshop(request.bench, context.store) as workshop:
+        request = msgspec.structs.replace(request, bench=workshop.bench)
         title = f"largest batch of {', '.join(workload.model for workload in request.workloads)}"
         with open_study(workshop, context, request, title) as study:
             answers = tuple(

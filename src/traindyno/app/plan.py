@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from traindyno.analysis.cautions import cautions
-from traindyno.analysis.plan import conclude_plan
+from traindyno.analysis.plan import TrainingJob, conclude_plan
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.library import read_document
@@ -31,8 +31,10 @@ def plan(request: PlanRequest, context: Context) -> Document:
         open_study(workshop, context, request, "training time") as study,
     ):
         if curve is None:
-            curve = measure_curve(study, _own(request), evaluate=request.eval_every_epochs is not None)
-        answer = conclude_plan(curve, request, seconds=study.seconds)
+            own = msgspec.structs.replace(_own(request), bench=workshop.bench)
+            request = msgspec.structs.replace(request, curve=own)
+            curve = measure_curve(study, own, evaluate=request.eval_every_epochs is not None)
+        answer = _multiply_out(request, curve, study.seconds)
         if request.validate and study.cut is None:
             workload = source.workload if source is not None else _own(request).workload
             answer = _validate(study, request, workload, answer)
@@ -59,8 +61,37 @@ def _earlier_curve(
     return document.answer, msgspec.convert(document.request, ThroughputRequest)
 
 
+def _multiply_out(request: PlanRequest, curve: ThroughputAnswer, seconds: float) -> PlanAnswer:
+    """The analysis of a plan, from the curve's points and the job the request describes."""
+    eval_examples = request.eval_examples
+    if eval_examples is None and request.eval_every_epochs is not None:
+        eval_examples = max(1, request.examples // 10)
+    job = TrainingJob(
+        examples=request.examples,
+        epochs=request.epochs,
+        eval_every_epochs=request.eval_every_epochs,
+        eval_examples=eval_examples,
+        price_per_hour=request.price_per_hour,
+    )
+    return conclude_plan(
+        curve.curve,
+        job,
+        start_up_seconds=curve.start_up_seconds or 0.0,
+        evaluation_step_seconds=_evaluation_steps(curve),
+        margin=0.05 if request.curve is None else request.curve.margin,
+        from_study=request.from_study,
+        seconds=seconds,
+        simulated=curve.simulated,
+    )
+
+
+def _evaluation_steps(curve: ThroughputAnswer) -> dict[int, float]:
+    measured = ((point.batch_size, point.evaluation_step_seconds) for point in curve.curve)
+    return {size: seconds for size, seconds in measured if seconds is not None}
+
+
 def _plan_without_measuring(request: PlanRequest, curve: ThroughputAnswer) -> Document:
-    answer = conclude_plan(curve, request, seconds=0.0)
+    answer = _multiply_out(request, curve, 0.0)
     return Document(command="plan", study=None, answer=answer, request=msgspec.to_builtins(request), state="done")
 
 

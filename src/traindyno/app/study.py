@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import msgspec
@@ -101,7 +101,11 @@ class Study:
         )
         watcher = StudyWatcher(self.workshop, self._context, self._stopped, lambda: self._renew(lease))
         log = self.workshop.log_folder / self.row.name / f"{ordinal:04d}.log"
-        record = self.workshop.runner.run(proposal.spec, watcher, log)
+        try:
+            record = self.workshop.runner.run(proposal.spec, watcher, log)
+        except BaseException:
+            ledger.release(lease)
+            raise
         record = msgspec.structs.replace(record, conditions=watcher.conditions())
         ledger.commit(lease, record)
         self._context.emit(
@@ -117,8 +121,11 @@ class Study:
         return left * sum(seconds) / len(seconds)
 
     def _renew(self, lease: Lease) -> None:
-        self.workshop.ledger.renew(lease, LEASE_SECONDS)
-        self.workshop.ledger.renew_study(self.row.name, self._owner, LEASE_SECONDS)
+        kept = self.workshop.ledger.renew_study(self.row.name, self._owner, LEASE_SECONDS)
+        if not (self.workshop.ledger.renew(lease, LEASE_SECONDS) and kept):
+            raise TraindynoError(
+                f"another process has taken over study {self.row.name!r}", f"see `traindyno show {self.row.name}`"
+            )
 
     def _stopped(self) -> bool:
         """Whether to end now; the reason is remembered."""
@@ -154,10 +161,14 @@ def open_study(workshop: Workshop, context: Context, request: Request, title: st
     try:
         yield study
     except TraindynoError as error:
-        ledger.finish(row.name, "failed", {"error": {"message": error.message, "hint": error.hint}})
+        # The error at hand matters more than one that comes of noting it, such as a full disk.
+        with suppress(TraindynoError):
+            explanation = {"error": {"message": error.message, "hint": error.hint}}
+            ledger.finish(row.name, "failed", explanation, owner=owner)
         raise
     finally:
-        ledger.release_study(row.name, owner)
+        with suppress(TraindynoError):
+            ledger.release_study(row.name, owner)
 
 
 def stops_study(record: TrialRecord) -> bool:

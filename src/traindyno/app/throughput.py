@@ -19,6 +19,7 @@ from traindyno.search.throughput import ThroughputSweep
 def throughput(request: ThroughputRequest, context: Context) -> Document:
     """Measure the curve and choose from it."""
     with open_workshop(request.bench, context.store) as workshop:
+        request = msgspec.structs.replace(request, bench=workshop.bench)
         title = f"throughput of {request.workload.model} ({request.workload.mode}) on {workshop.bench.device}"
         with open_study(workshop, context, request, title) as study:
             answer = measure_curve(study, request)
@@ -47,9 +48,9 @@ def measure_curve(study: Study, request: ThroughputRequest, evaluate: bool = Fal
     if not any(record.ok for record in history):
         raise _nothing_measured(study)
     return conclude_throughput(
+        request.workload.model,
+        request.workload.mode,
         history,
-        model=request.workload.model,
-        mode=request.workload.mode,
         choose=request.choose,
         margin=request.margin,
         seconds=study.seconds,

@@ -1,7 +1,6 @@
 """`traindyno doctor`."""
 
 import json
-from pathlib import Path
 
 import click
 
@@ -15,9 +14,10 @@ _MARKS = {"ok": ("✓", "green"), "note": ("·", "cyan"), "problem": ("✗", "re
 def command(store: str, as_json: bool) -> int:
     """Examine driver, GPUs, CPUs, memory, limits and disks; each problem comes with its remedy."""
     from traindyno.app.doctor import examine_machine
+    from traindyno.app.library import store_folder
     from traindyno.core.codec import plain
 
-    answer = examine_machine(Path(store.removeprefix("sqlite:///")).parent)
+    answer = examine_machine(store_folder(store))
     if as_json:
         document = {
             "schema": "traindyno/1", "command": "doctor", "study": None,

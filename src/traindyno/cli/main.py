@@ -2,13 +2,16 @@
 
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 from traindyno import __version__
 from traindyno.cli.errors import report_error
-from traindyno.core.errors import TraindynoError
+from traindyno.cli.project_file import PROJECT_FILE, default_map, unknown_keys
+from traindyno.core.errors import TraindynoError, UsageError
 
 COMMANDS = {
     "max-batch": ("traindyno.cli.max_batch", "Find the largest batch that fits."),
@@ -32,15 +35,14 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        command = _load(cmd_name)
+        command.context_settings = {**command.context_settings, "default_map": _defaults(command)}
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
             near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
             raise click.UsageError(f"There is no command '{args[0]}'.{hint}", ctx)
@@ -49,6 +51,25 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _load(name: str) -> click.Command:
+    command: click.Command = import_module(COMMANDS[name][0]).command
+    return command
+
+
+def _defaults(command: click.Command) -> dict[str, object]:
+    """What `traindyno.toml` says about this command; a key that no command knows is refused."""
+    if not Path(PROJECT_FILE).is_file():
+        return {}
+    everywhere = {option.lstrip("-") for name in COMMANDS for parameter in _load(name).params for option in parameter.opts}
+    if unknown := unknown_keys(everywhere):
+        near = get_close_matches(unknown[0], everywhere, n=1)
+        raise UsageError(
+            f"{PROJECT_FILE}: no command has an option {unknown[0]!r}",
+            f"did you mean {near[0]!r}?" if near else "see `traindyno throughput --help`",
+        )
+    return default_map(command, COMMANDS)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

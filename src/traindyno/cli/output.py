@@ -51,6 +51,7 @@ class Output:
     @classmethod
     def take(cls, values: dict[str, Any], store: str) -> "Output":
         """Remove the output options from the parsed values; check that every file can be written."""
+        from traindyno.app.library import report_folder
         from traindyno.report.exports import Exporter
 
         exporter = Exporter.prepare({name: values.pop(f"export_{name}") for name in FORMATS})
@@ -106,11 +107,6 @@ def write_report(document: Document, path: Path) -> None:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     Exporter.prepare({"html": path}).write(document)
-
-
-def report_folder(store: str) -> Path:
-    """Beside the store, in a folder of its own."""
-    return Path(store.removeprefix("sqlite:///")).parent / "traindyno-reports"
 
 
 def terminal_width() -> int:

@@ -17,8 +17,8 @@ def command(study: str, file: Path | None, store: str, as_json: bool) -> int:
     """
     import json
 
-    from traindyno.app.library import study_document
-    from traindyno.cli.output import report_folder, write_report
+    from traindyno.app.library import report_folder, study_document
+    from traindyno.cli.output import write_report
     from traindyno.report.exports import Exporter, form_of
 
     path = file or report_folder(store) / f"{study}.html"

@@ -1,10 +1,11 @@
 """What studies conclude. The fields are part of the public contract: see docs/reference/answers.md."""
 
-from typing import Any
+from typing import Any, Literal
 
 from traindyno.core.records import Mode, Record
 
 Interval = tuple[float, float]
+Quantity = Literal["examples_per_second", "training_seconds", "batch_size"]
 
 
 class MemoryModel(Record, frozen=True):
@@ -125,11 +126,14 @@ class CompareRow(Record, frozen=True):
 
 
 class CompareAnswer(Record, frozen=True):
+    """`quantity` is what the rows' figures are."""
+
     a: str
     b: str
     rows: tuple[CompareRow, ...]
     unlike: tuple[str, ...]
     verdicts: tuple[str, ...] = ()
+    quantity: Quantity = "examples_per_second"
     simulated: bool = False
 
 

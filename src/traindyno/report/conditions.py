@@ -29,11 +29,11 @@ class RunSettings(Record, frozen=True):
 
 
 def run_settings(document: Document) -> RunSettings:
-    """Device and precision of the study: from its request, or else from its first trial."""
+    """Device and precision of the study: from its first trial, or else from its request."""
     request = document.request or {}
     bench = request.get("bench") or (request.get("curve") or {}).get("bench") or {}
     first: dict[str, Any] = next(iter(document.trials), {}).get("settings") or {}
-    found = {name: bench.get(name) or first.get(name) for name in ("device", "precision")}
+    found = {name: first.get(name) or bench.get(name) for name in ("device", "precision")}
     return RunSettings(**found)
 
 

@@ -10,7 +10,12 @@ from traindyno.core.records import Record
 from traindyno.core.requests import MaxBatchRequest, PlanRequest, Request, ThroughputRequest
 
 _UNITS = {"_seconds": "s", "_bytes": ""}
-_UNNAMED = frozenset({"model", "source_sha256"})
+_NAMES = {
+    "trial_seconds": "trial-seconds",
+    "validate_seconds": "validate-for",
+    "eval_every_epochs": "eval-every",
+}
+_UNNAMED = frozenset({"model", "source_sha256", "data"})
 
 
 def reproduce_command(document: Document) -> str | None:
@@ -30,7 +35,7 @@ def _words(request: Request) -> list[str]:
     if isinstance(request, PlanRequest):
         curve = [] if request.curve is None else _curve(request.curve)
         source = [] if request.from_study is None else ["--from", request.from_study]
-        needed = ["--examples", str(request.examples), "--epochs", f"{request.epochs:g}"]
+        needed = ["--examples", str(request.examples), "--epochs", f"{request.epochs:.12g}"]
         return [
             "plan",
             *needed,
@@ -63,15 +68,15 @@ def _options(record: Record, skip: tuple[str, ...] = ()) -> list[str]:
         value = getattr(record, field.name)
         if field.name in skip or field.name in _UNNAMED or isinstance(value, Record | tuple):
             continue
-        if value is not None and value != field.default:
+        if value not in (None, "auto", field.default):
             words += _option(field.name, value)
     return words
 
 
 def _option(name: str, value: Any) -> list[str]:
     suffix = next((ending for ending in _UNITS if name.endswith(ending)), "")
-    flag = name.removesuffix(suffix).replace("_", "-")
+    flag = _NAMES.get(name) or name.removesuffix(suffix).replace("_", "-")
     if isinstance(value, bool):
         return [f"--{flag}" if value else f"--no-{flag}"]
-    number = f"{value:g}" if isinstance(value, float) else str(value)
+    number = f"{value:.12g}" if isinstance(value, float) else str(value)
     return [f"--{flag}", number + _UNITS.get(suffix, "")]

@@ -18,7 +18,7 @@ def toml(adoption: Adoption) -> str:
 
 
 def loader_line(adoption: Adoption) -> str:
-    """The equivalent `DataLoader`; training drops the short last batch, so that every step is the measured one."""
+    """The equivalent `DataLoader`; training drops the short last batch, which was not measured."""
     how = "shuffle=True, drop_last=True" if adoption.training else "shuffle=False"
     return f"loader = DataLoader(dataset, batch_size={adoption.batch_size}, {how})"
 

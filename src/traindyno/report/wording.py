@@ -4,6 +4,7 @@ import math
 import unicodedata
 from collections.abc import Callable
 
+from traindyno.core.answers import Quantity
 from traindyno.core.units import format_bytes, format_rate, format_seconds
 
 NOT_AVAILABLE = "n/a"
@@ -92,15 +93,12 @@ def ratio_interval(value: float | None, interval: tuple[float, float] | None) ->
     return f"{value:.{digits}f}× ({interval[0]:.{digits}f} to {interval[1]:.{digits}f})"
 
 
-def figure(key: str, value: float | None) -> str:
-    """A number whose unit stands in the name of its key."""
-    words = key.replace("_", " ")
-    if "bytes" in words or "memory" in words:
-        return size(value)
-    if "seconds" in words or "time" in words:
+def figure(quantity: Quantity, value: float | None) -> str:
+    """A number in the way its quantity is written."""
+    if quantity == "training_seconds":
         return duration(value)
-    if value is not None and math.isfinite(value) and value == int(value):
-        return str(int(value)) if words.endswith(("batch", "batch size")) else f"{int(value):,}"
+    if quantity == "batch_size":
+        return NOT_AVAILABLE if value is None or not math.isfinite(value) else batch(round(value))
     return rate(value)
 
 
@@ -119,7 +117,9 @@ def _with_arm(
 def _coarse(seconds: float) -> str:
     if seconds < 60:
         return format_seconds(seconds) if seconds > 0 else "0 s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.1f} d"
 
 
 def _unprintable(character: str) -> bool:

@@ -1,18 +1,19 @@
 """Search for the largest batch that runs: two small probes, a jump to what memory foretells, then closing in.
 
-The first jump goes to the size that should be safe, run with the margin enforced and an evaluation step, so that the
-answer's headline is known after three probes. The second goes to the predicted limit. What remains is a bracket between
-the largest size that ran and the smallest that did not, closed by prediction and, where that fails, by bisection.
+The first jump goes to the size that should be safe, run with the margin enforced and an evaluation step, so
+that the answer's headline is known after three probes. The second goes to the predicted limit. What remains
+is a bracket between the largest size that ran and the smallest that did not, closed by prediction and, where
+that fails, by bisection.
 """
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise, takewhile
 
-from traindyno.analysis.probes import Probes, counts, needs_two_examples, read_probes
+from traindyno.analysis.probes import Probes, counts, needs_two_examples, ran_out, read_probes
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Record, TrialRecord, TrialSpec
 from traindyno.core.sweeps import LARGEST_ACCEPTED
+from traindyno.search.bracket import size_inside
 from traindyno.search.memory_forecast import MemoryForecast, forecast_memory
 from traindyno.search.strategy import Proposal, at_batch_size
 
@@ -22,8 +23,9 @@ _FARTHEST_JUMP = 1024
 _AIM_LOW = 0.985
 _WORTH_ANOTHER_SAFE_PROBE = 1.03
 _MOST_SAFE_PROBES = 8
-_SAFE_FAILURES_BEFORE_THE_LIMIT = 2
-_STEPS_DOWN = (0.97, 0.93, 0.85, 0.7, 0.5, 0.25, 0.1)
+_FAILED_JUMPS = 2
+_CLEARLY_BELOW = 0.984
+_STEPS_DOWN = (0.96, 0.92, 0.85, 0.7, 0.5, 0.25, 0.1)
 
 
 class Probe(Record, frozen=True):
@@ -48,9 +50,9 @@ class View(Record, frozen=True):
 class MaxBatchSearch:
     """The strategy behind `max-batch`, for one workload.
 
-    `limit` bounds the sizes tried (the length of the data, or the user's wish). A trial that fails for another reason
-    than memory counts as "does not run" at its size if some smaller one ran; otherwise nothing can be learnt and the
-    search ends. Sizes are tried at most once with the margin and once without.
+    `limit` bounds the sizes tried (the length of the data, or the user's wish). A trial that fails for
+    another reason than memory or time counts as "does not run" at its size if some smaller one ran; otherwise
+    nothing can be learnt and the search ends. Sizes are tried at most once with the margin and once without.
     """
 
     def __init__(
@@ -74,6 +76,8 @@ class MaxBatchSearch:
         if _cannot_go_on(records):
             return None
         view = self._view(records)
+        if view.floor > self._limit:
+            return None
         probe = self._first_probes(view) if view.low == 0 else self._next_probe(view)
         if probe is None:
             return None
@@ -95,7 +99,7 @@ class MaxBatchSearch:
             forecast=forecast_memory(records),
             low=probes.largest_ran or 0,
             high=probes.smallest_failed_above,
-            floor=min(max(self._smallest, 2 if needs_two else 1), self._limit),
+            floor=max(self._smallest, 2 if needs_two else 1),
             records=tuple(record for record in records if counts(record)),
         )
 
@@ -121,16 +125,24 @@ class MaxBatchSearch:
         if len(view.probes.ran) > 1 or view.low >= self._limit:
             return None
         if view.high is None:
-            return Probe(size=min(max(_SECOND_PROBE, 2 * view.low), self._limit), reason="shows how memory grows")
+            return Probe(
+                size=min(max(_SECOND_PROBE, 2 * view.low), self._limit), reason="shows how memory grows"
+            )
         size = 2 * view.low if view.low == view.floor else max(view.floor, view.low // 4)
         if size >= view.high or size in view.probes.plain_tried:
             return None
         return Probe(size=size, reason="shows how memory grows")
 
     def _safe_jump(self, view: View) -> Probe | None:
-        """The safe size comes first while nothing has failed and memory can be foretold."""
-        early = len(view.probes.safe_failed) <= _SAFE_FAILURES_BEFORE_THE_LIMIT or bool(view.probes.safe_ran)
-        return self._safe_probe(view) if view.high is None and view.forecast is not None and early else None
+        """The safe size comes first while memory can be foretold and nothing but safe probes has failed."""
+        if view.high is not None or view.forecast is None:
+            return None
+        failures = 0 if view.probes.safe_ran else len(view.probes.safe_failed)
+        if failures > _FAILED_JUMPS:
+            return None
+        if failures == _FAILED_JUMPS and view.probes.safe_failed[0] > 2.2 * view.low:
+            return Probe(size=view.probes.safe_failed[0] // 2, reason="shows how memory grows at large sizes")
+        return self._safe_probe(view)
 
     def _safe_probe(self, view: View) -> Probe | None:
         tried = view.probes.safe_ran + view.probes.safe_failed
@@ -142,12 +154,12 @@ class MaxBatchSearch:
         return Probe(size=size, safe=True, reason=f"runs with {self._margin:.0%} of the memory held back?")
 
     def _first_safe_size(self, view: View) -> int:
-        """The predicted safe size, or the largest that ran; after failures, further and further below them."""
+        """The predicted safe size, or the largest that ran; if that has failed, ever further below it."""
         size = min(self._predicted_safe_size(view) or view.low, self._safe_ceiling(view))
         failed = view.probes.safe_failed
-        if failed:
+        if failed and size > _CLEARLY_BELOW * failed[0]:
             factor = _STEPS_DOWN[min(len(failed), len(_STEPS_DOWN)) - 1]
-            size = min(size, math.floor(failed[0] * factor), failed[0] - 1)
+            size = min(math.floor(failed[0] * factor), failed[0] - 1)
         return max(size, view.floor) if not failed or failed[0] > view.floor else 0
 
     def _better_safe_size(self, view: View) -> int | None:
@@ -155,7 +167,8 @@ class MaxBatchSearch:
         predicted = self._predicted_safe_size(view)
         if predicted is None:
             return None
-        safe, failed = view.probes.safe_ran[-1], [s for s in view.probes.safe_failed if s > view.probes.safe_ran[-1]]
+        safe = view.probes.safe_ran[-1]
+        failed = [size for size in view.probes.safe_failed if size > safe]
         size = min(predicted, self._safe_ceiling(view))
         if failed and size >= failed[0]:
             size = (safe + failed[0]) // 2
@@ -177,10 +190,11 @@ class MaxBatchSearch:
             return None
         if view.high is None:
             return self._upwards(view, step)
-        return Probe(size=self._inside(view, view.high, step), reason=f"between {view.low} and {view.high}")
+        size = size_inside(view.records, view.forecast, view.low, view.high, step)
+        return Probe(size=size, reason=f"between {view.low} and {view.high}")
 
     def _upwards(self, view: View, step: int) -> Probe:
-        """Nothing failed yet: the predicted limit, then halfway to what allocation alone allows, then steps that double."""
+        """Nothing failed yet: the predicted limit, halfway to what allocation allows, then doubling steps."""
         size, reason = 2 * view.low, "twice the largest that ran"
         if view.forecast is not None:
             aimed = view.forecast.largest_reserved_batch() - step // 2
@@ -195,22 +209,10 @@ class MaxBatchSearch:
         return Probe(size=size, reason=reason)
 
     def _successes(self, view: View) -> int:
-        """How many probes beyond the first at the predicted limit ran: the prediction is too low, so go faster."""
+        """How many probes ran beyond the first at the predicted limit: it is too low, so go faster."""
         safe = max(view.probes.safe_ran, default=_SECOND_PROBE)
         beyond = [record for record in view.records if record.ok and record.batch_size > safe]
         return max(0, len(beyond) - 1)
-
-    def _inside(self, view: View, high: int, step: int) -> int:
-        """Where memory should end, if that lies inside and predictions have held so far; else by bisection."""
-        low, width = view.low, high - view.low
-        if view.forecast is None or width <= 2 * step:
-            return _middle(low, high)
-        aimed = view.forecast.largest_reserved_batch() - step // 2
-        if aimed < high and not _predictions_stall(view.records):
-            return min(max(aimed, low + step), high - step)
-        if _failed_in_a_row(view.records) == 1 and high <= 4 * low:
-            return high - max(step, width // 4)
-        return _middle(low, high)
 
     def _retry_check(self, view: View) -> Probe | None:
         """The allocator retried under the margin: does it without one?"""
@@ -230,45 +232,16 @@ class MaxBatchSearch:
             halvings = math.log2(max(1.0, (view.high - view.low) / self._closing_step(view.low)))
             return max(1, math.ceil(halvings) + safe_left)
         small_left = max(0, 2 - len(view.probes.ran))
-        large_left = 2 if probe.size < self._limit else 0
+        at_the_limit = bool(view.probes.safe_ran) and view.low > view.probes.safe_ran[-1]
+        large_left = 0 if probe.size >= self._limit else (1 if at_the_limit else 2)
         return max(1, small_left + safe_left + large_left)
 
 
-def _middle(low: int, high: int) -> int:
-    """Halfway between two sizes, on the log scale if they are far apart, and strictly inside."""
-    middle = math.isqrt(low * high) if high > 4 * low else (low + high) // 2
-    return min(max(middle, low + 1), high - 1)
-
-
-def _predictions_stall(records: Sequence[TrialRecord]) -> bool:
-    """Whether the latest probe ran beyond what memory allowed by prediction, or three in a row barely helped."""
-    before = forecast_memory(records[:-1])
-    last = records[-1]
-    if before is not None and last.ok and last.batch_size > before.largest_batch() + 1:
-        return True
-    widths = [_bracket_width(records[: len(records) - back]) for back in range(4)]
-    return all(
-        earlier is not None and later is not None and 2 * later > earlier + 1
-        for later, earlier in pairwise(widths)
-    )
-
-
-def _bracket_width(records: Sequence[TrialRecord]) -> int | None:
-    probes = read_probes(records)
-    high = probes.smallest_failed_above
-    return high - probes.largest_ran if high is not None and probes.largest_ran is not None else None
-
-
-def _failed_in_a_row(records: Sequence[TrialRecord]) -> int:
-    return len(list(takewhile(lambda record: not record.ok, reversed(records))))
-
-
 def _cannot_go_on(records: Sequence[TrialRecord]) -> bool:
-    """A mistake to mend first, or a failure that is not memory's with nothing smaller that ran."""
-    ran = [record.batch_size for record in records if record.ok]
-    smallest_ran = min(ran, default=LARGEST_ACCEPTED)
+    """A mistake to mend first, or a failure other than of memory or time with nothing smaller that ran."""
+    smallest_ran = min((record.batch_size for record in records if record.ok), default=LARGEST_ACCEPTED)
     for record in records:
-        if record.ok or record.outcome.out_of_memory or not counts(record):
+        if record.ok or ran_out(record) or not counts(record):
             continue
         if record.outcome.stops_study or record.outcome is Outcome.INFRASTRUCTURE:
             return True

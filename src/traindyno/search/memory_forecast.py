@@ -19,8 +19,8 @@ _MOST_HEADROOM = 1.04
 class MemoryForecast(Record, frozen=True):
     """A line through the readings, and where memory ends.
 
-    `allocated_limit_bytes` is the most that peaks can reach; `reserved_limit_bytes` is lower, because the allocator
-    reserves more than it hands out.
+    `allocated_limit_bytes` is the most that peaks can reach; `reserved_limit_bytes` is lower, because the
+    allocator reserves more than it hands out.
     """
 
     model: MemoryModel
@@ -34,7 +34,8 @@ class MemoryForecast(Record, frozen=True):
     def largest_reserved_batch(self, share: float = 1.0, below: int | None = None) -> int:
         """The largest batch whose reserved memory fits into a share of the limit.
 
-        A size known to fail (`below`) lowers the limit to what it would have taken: memory may end before its stated end.
+        A size known to fail (`below`) lowers the limit to what it would have taken: memory may end before its
+        stated end.
         """
         limit = self.reserved_limit_bytes
         if below is not None:
@@ -45,7 +46,8 @@ class MemoryForecast(Record, frozen=True):
 def forecast_memory(records: Sequence[TrialRecord]) -> MemoryForecast | None:
     """None while the readings do not show how memory grows or where it ends.
 
-    Sizes that failed with the margin enforced lower the limit: the memory they would have taken is less than was stated.
+    Sizes that failed with the margin enforced lower the limit: the memory they would have taken is less than
+    was stated.
     """
     peaks = peak_bytes_by_batch(records)
     limit_bytes = memory_limit_bytes(records)
@@ -67,14 +69,14 @@ def _refused_bytes(model: MemoryModel, records: Sequence[TrialRecord]) -> list[f
 
 
 def _long_secant(peaks: dict[int, int]) -> dict[int, int]:
-    """The largest size and the next one clearly below it: near neighbours would turn small jumps into steep slopes."""
+    """The largest size and the next clearly below it: near neighbours would turn small jumps into slopes."""
     largest = max(peaks, default=0)
     below = [size for size in peaks if size <= _LONG_SECANT * largest]
     return {size: peaks[size] for size in (*below[-1:], largest) if size in peaks}
 
 
 def _headroom(records: Sequence[TrialRecord]) -> float:
-    """Reserved over allocated memory at the largest size that reported both; small sizes exaggerate it, so it is capped."""
+    """Reserved over allocated memory at the largest size that reports both; small ones exaggerate: capped."""
     measured = [record.measurement for record in records if record.measurement is not None]
     known = [found for found in measured if found.memory.peak_reserved_bytes and found.memory.peak_bytes]
     if not known:

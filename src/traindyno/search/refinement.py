@@ -1,4 +1,4 @@
-"""Batch sizes worth a closer look after the doublings: around the best, and in the octave that memory cuts short."""
+"""Batch sizes worth a closer look: around the best, and in the octave that memory cuts short."""
 
 import math
 from collections.abc import Sequence
@@ -14,22 +14,25 @@ _ROOM_FOR_TWO = 1.35
 
 
 def refined_sizes(records: Sequence[TrialRecord], largest: int) -> tuple[int, ...]:
-    """Multiples of 8 at three quarters and one and a half times the best, and up to two above the largest doubling.
+    """Multiples of 8 at 0.75 and 1.5 times the best, and up to two above the largest doubling.
 
-    Only sizes that should fit, and none within a tenth of a size that was already tried. Without a memory limit there is
-    no octave cut short.
+    Only sizes that should fit, and none within a tenth of a size that was already tried. Without a memory
+    limit there is no octave cut short.
     """
     measured = [record.measurement for record in records if record.measurement is not None]
     if not measured:
         return ()
     best = max(measured, key=lambda found: found.examples_per_second).batch_size
     end = _end(records, largest)
-    top = [] if end is None else _top_octave(max(found.batch_size for found in measured), end)
+    largest_ran = max(found.batch_size for found in measured)
+    top = [] if end is None else _top_octave(largest_ran, end)
     near = [_multiple(0.75 * best), _multiple(1.5 * best)]
     taken = [record.batch_size for record in records]
     chosen: list[int] = []
     for size in (*top, *near):
-        if _fits(size, largest, end, records) and not any(_close(size, other) for other in (*taken, *chosen)):
+        if _fits(size, min(largest, end or largest_ran), records) and not any(
+            _close(size, other) for other in (*taken, *chosen)
+        ):
             chosen.append(size)
     return tuple(sorted(chosen))
 
@@ -53,10 +56,10 @@ def _top_octave(largest_ran: int, end: int) -> list[int]:
     return [middle, last] if last > _ROOM_FOR_TWO * largest_ran else [last]
 
 
-def _fits(size: int, largest: int, end: int | None, records: Sequence[TrialRecord]) -> bool:
+def _fits(size: int, largest: int, records: Sequence[TrialRecord]) -> bool:
     stopped = [record.batch_size - 1 for record in records if ran_out(record)]
     smallest = min(record.batch_size for record in records)
-    return max(_MULTIPLE, smallest) <= size <= min([largest, end or largest, *stopped])
+    return max(_MULTIPLE, smallest) <= size <= min([largest, *stopped])
 
 
 def _close(a: int, b: int) -> bool:

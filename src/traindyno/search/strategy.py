@@ -19,7 +19,8 @@ class Proposal(Record, frozen=True):
 class Strategy(Protocol):
     """Decides what to measure next from what was measured so far, and from nothing else.
 
-    The same history always gives the same proposal, so a study cut at any point goes on as if it never stopped.
+    The same history always gives the same proposal, so a study cut at any point goes on as if it never
+    stopped.
     """
 
     def ask(self, history: Sequence[TrialRecord]) -> Proposal | None:

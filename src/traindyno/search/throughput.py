@@ -1,10 +1,10 @@
-"""Sweep of batch sizes for a throughput curve: rounds over all sizes, each time in fresh processes and another order.
+"""Sweep of batch sizes for a throughput curve: rounds over all sizes, in fresh processes and random order.
 
-The first round also finds out what fits. It begins with two anchor sizes whose memory foretells the limit, goes on with
-the sizes that should fit in random order, and ends with the first that should not, so that the curve shows where memory
-ends. Refinement adds sizes near the best and between the largest doubling and the limit. Further rounds repeat what ran,
-so that intervals cover the differences between processes and over time; sizes under half of the best are not worth more
-than two measurements.
+The first round also finds out what fits. It begins with two anchor sizes whose memory foretells the limit,
+goes on with the sizes that should fit in random order, and ends with the first that should not, so that the
+curve shows where memory ends. Refinement adds sizes near the best and between the largest doubling and the
+limit. Further rounds repeat what ran, so that intervals cover the differences between processes and over
+time; sizes under half of the best are not worth more than two measurements.
 """
 
 import random
@@ -21,15 +21,16 @@ from traindyno.search.strategy import Proposal, at_batch_size
 _HOPELESS = 0.5
 _ROUNDS_FOR_HOPELESS = 2
 _GUESSED_REFINED = 3
+_SMALLEST_WORTH_REFINING = 32
 _GUESSED_SHARE_WORTH_REPEATING = 0.65
 
 
 class ThroughputSweep:
     """The strategy behind `throughput`.
 
-    Sizes are either given, or double from `smallest` to `largest` (or until memory is full). A size that fails is kept
-    as a failure and not tried again. Sizes larger than one that ran out of memory or time are left out. Size 1 of a
-    model whose batch normalisation needs two examples is dropped.
+    Sizes are either given, or double from `smallest` to `largest` (or until memory is full). A size that
+    fails is kept as a failure and not tried again. Sizes larger than one that ran out of memory or time are
+    left out. Size 1 of a model whose batch normalisation needs two examples is dropped.
     """
 
     def __init__(
@@ -78,7 +79,9 @@ class ThroughputSweep:
         return None
 
     def _refinement(self, first: FirstRound) -> tuple[int, int, str] | None:
-        pending = [size for size in self._refined(first) if size not in first.tried and first.below_barrier(size)]
+        pending = [
+            size for size in self._refined(first) if size not in first.tried and first.below_barrier(size)
+        ]
         return (self._shuffled(pending, 0)[0], 0, "closer look") if pending else None
 
     def _refined(self, first: FirstRound) -> tuple[int, ...]:
@@ -104,7 +107,7 @@ class ThroughputSweep:
         """The sizes still to come in the first round, then the rounds over all that run."""
         refined = set(self._refined(first)) - set(first.tried) if first.complete else set()
         to_come = len(refined) + (0 if first.complete else first.likely_left)
-        if self._refine and not first.complete:
+        if self._refine and not first.complete and first.below_barrier(_SMALLEST_WORTH_REFINING):
             to_come += _GUESSED_REFINED
         running = len(first.ran) + to_come
         if first.complete and len(records) > len(first.tried):

@@ -1,9 +1,10 @@
-"""Two throughput curves in one picture."""
+"""Two curves in one picture: throughput, or training time, against batch size."""
 
 import re
 from typing import Any
 
 from traindyno.core.answers import CompareAnswer, CompareRow, Document
+from traindyno.report.charts.plan import time_unit
 from traindyno.report.charts.style import (
     BLUE,
     HEIGHT,
@@ -17,7 +18,7 @@ from traindyno.report.charts.style import (
 )
 from traindyno.report.wording import known, one_line
 
-_BATCH_KEY = re.compile(r"(?:batch(?:[ _]size)?[ =:]*)?(\d+)(?: \(?examples/s\)?)?")
+_BATCH_KEY = re.compile(r"batch (\d+)")
 
 
 def compare_chart(document: Document) -> dict[str, Any] | None:
@@ -26,8 +27,9 @@ def compare_chart(document: Document) -> dict[str, Any] | None:
 
     answer: CompareAnswer = document.answer
     names = {"a": f"A: {one_line(answer.a, 50)}", "b": f"B: {one_line(answer.b, 50)}"}
+    unit, factor = _unit(answer)
     rows: list[dict[str, Any]] = [
-        {"batch_size": size, "rate": value, "study": names[side]}
+        {"batch_size": size, "rate": (value or 0.0) / factor, "study": names[side]}
         for size, row in curve_rows(answer)
         for side, value in (("a", row.a), ("b", row.b))
         if known(value)
@@ -35,11 +37,19 @@ def compare_chart(document: Document) -> dict[str, Any] | None:
     if not rows:
         return None
     highest = max(row["rate"] for row in rows)
-    x, y = batch_axis([row["batch_size"] for row in rows]), rate_axis(highest, highest * 1.1)
+    x, y = batch_axis([row["batch_size"] for row in rows]), rate_axis(highest, highest * 1.1, unit)
     alert = f"UNLIKE: {'; '.join(answer.unlike)}" if answer.unlike else None
     layers = [*_lines(rows, list(names.values()), x, y), _points(rows, list(names.values()), x, y)]
-    title = chart_title(document, "Throughput of A and B", alert)
+    title = chart_title(document, f"{unit.partition(' (')[0].capitalize()} of A and B", alert)
     return finished(altair.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title))
+
+
+def _unit(answer: CompareAnswer) -> tuple[str, float]:
+    """The title of the axis, and what its unit is in the unit of the figures."""
+    if answer.quantity != "training_seconds":
+        return "throughput (examples/s)", 1.0
+    name, seconds = time_unit(max((row.a or 0.0 for row in answer.rows), default=0.0))
+    return f"training time ({name})", seconds
 
 
 def _lines(rows: list[dict[str, Any]], names: list[str], x: Any, y: Any) -> list[Any]:
@@ -73,6 +83,6 @@ def _points(rows: list[dict[str, Any]], names: list[str], x: Any, y: Any) -> Any
 
 
 def curve_rows(answer: CompareAnswer) -> list[tuple[int, CompareRow]]:
-    """The rows whose key is a batch size (`64`, `batch 64`), in order."""
+    """The rows that compare one batch size (`batch 64`), in order."""
     found = [(_BATCH_KEY.fullmatch(row.key.strip()), row) for row in answer.rows]
     return sorted(((int(match[1]), row) for match, row in found if match), key=lambda pair: pair[0])

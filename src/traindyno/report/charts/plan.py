@@ -23,7 +23,7 @@ UNITS = (
     ("minutes", 120.0, 60.0),
     ("seconds", 0.0, 1.0),
 )
-LABELLED_BARS = 9
+LABELLED_BARS, SLOWEST_SHOWN = 8, 3.0
 
 
 def plan_chart(document: Document) -> dict[str, Any] | None:
@@ -31,26 +31,40 @@ def plan_chart(document: Document) -> dict[str, Any] | None:
     import altair
 
     answer: PlanAnswer = document.answer
+    shown, slow = _shown(answer)
+    if not shown:
+        return None
+    unit, unit_seconds = time_unit(max(row.training_seconds for row in shown))
+    rows = [_row(row, answer, unit_seconds, len(shown) <= LABELLED_BARS) for row in shown]
+    axis = altair.Axis(title="batch size (examples per step)", labelAngle=0, labelOverlap=True)
+    x = altair.X("batch_size:O", axis=axis)
+    scale = altair.Scale(domain=[0, max(row["high"] for row in rows) * 1.18], nice=False)
+    y = altair.Y("time:Q", scale=scale, axis=altair.Axis(title=f"training time ({unit})", tickCount=6))
+    title = chart_title(document, _title(document), note=_left_out(slow))
+    layers = altair.layer(*_layers(rows, x, y))
+    return finished(layers.properties(width=WIDTH, height=HEIGHT, title=title))
+
+
+def _shown(answer: PlanAnswer) -> tuple[list[PlanRow], list[PlanRow]]:
+    """What is drawn, and what would dwarf it: batch 1 can take thirty times as long as the fastest."""
     planned = sorted(
         (row for row in answer.rows if known(row.training_seconds)), key=lambda row: row.batch_size
     )
-    if not planned:
-        return None
-    unit, unit_seconds = time_unit(max(row.training_seconds for row in planned))
-    rows = [_row(row, answer, unit_seconds, len(planned) <= LABELLED_BARS) for row in planned]
-    x = altair.X(
-        "batch_size:O",
-        axis=altair.Axis(title="batch size (examples per step)", labelAngle=0, labelOverlap=True),
-    )
-    ceiling = max(row["high"] for row in rows) * 1.18
-    scale = altair.Scale(domain=[0, ceiling], nice=False)
-    y = altair.Y("time:Q", scale=scale, axis=altair.Axis(title=f"training time ({unit})", tickCount=6))
-    title = f"Training time for {answer.epochs:g} epochs of {count(answer.examples)} examples"
+    limit = SLOWEST_SHOWN * min((row.training_seconds for row in planned), default=0.0)
+    shown = [row for row in planned if row.training_seconds <= limit]
+    return shown, [row for row in planned if row not in shown]
+
+
+def _left_out(slow: list[PlanRow]) -> str | None:
+    sizes = ", ".join(str(row.batch_size) for row in slow)
+    return f"not drawn, over {SLOWEST_SHOWN:g} times as slow: batch {sizes}" if slow else None
+
+
+def _title(document: Document) -> str:
+    answer: PlanAnswer = document.answer
     words = setting_words(document)
-    layers = altair.layer(*_layers(rows, x, y)).properties(
-        width=WIDTH, height=HEIGHT, title=chart_title(document, f"{title} ({words})" if words else title)
-    )
-    return finished(layers)
+    title = f"Training time for {answer.epochs:g} epochs of {count(answer.examples)} examples"
+    return f"{title} ({words})" if words else title
 
 
 def time_unit(longest_seconds: float) -> tuple[str, float]:

@@ -15,7 +15,7 @@ PALE_RED = "#FBE9E0"
 INK, FAINT = "#1F2933", "#E3E8ED"
 WIDTH, HEIGHT, LOW_HEIGHT = 660, 290, 190
 LABEL_SIZE = 13
-TICK_PIXELS = 44
+TICK_PIXELS = 38
 
 
 def tick_sizes(sizes: Iterable[int], important: Iterable[int | None] = ()) -> list[int]:
@@ -55,12 +55,12 @@ def batch_axis(sizes: Sequence[int], important: Iterable[int | None] = (), title
     return altair.X("batch_size:Q", scale=scale, axis=axis)
 
 
-def rate_axis(highest: float, ceiling: float) -> Any:
-    """The axis of examples per second, from zero, in plain figures."""
+def rate_axis(highest: float, ceiling: float, title: str = "throughput (examples/s)") -> Any:
+    """The axis of what is measured, from zero, in plain figures."""
     import altair
 
     digits = 0 if highest >= 20 else 1 if highest >= 2 else 2
-    axis = altair.Axis(title="throughput (examples/s)", format=f",.{digits}f", tickCount=5)
+    axis = altair.Axis(title=title, format=f",.{digits}f", tickCount=5)
     return altair.Y("rate:Q", scale=altair.Scale(domain=[0, ceiling], nice=False), axis=axis)
 
 
@@ -71,12 +71,12 @@ def rows_data(rows: Iterable[dict[str, Any]]) -> Any:
     return altair.InlineData(values=list(rows))
 
 
-def chart_title(document: Document, text: str, alert: str | None = None) -> Any:
+def chart_title(document: Document, text: str, alert: str | None = None, note: str | None = None) -> Any:
     """The title, what it was measured on, and loud words when it was not measured or is not alike."""
     import altair
 
     loud = [part for part in ("SIMULATED, not measured" if is_simulated(document) else None, alert) if part]
-    below = [*loud, device_name(document) or ""]
+    below = [*loud, device_name(document), note]
     return altair.TitleParams(
         text=one_line(text, 84),
         subtitle=one_line(" · ".join(part for part in below if part), 110),

@@ -68,7 +68,7 @@ def _curve(curve: list[CurvePoint], x: Any, y: Any) -> list[Any]:
     line = base.mark_line(color=BLUE, strokeWidth=2).encode(x=x, y=y)
     points = base.mark_circle(color=BLUE, size=52, opacity=1).encode(x=x, y=y)
     hollow = doubtful.mark_point(color=BLUE, fill="white", size=62, strokeWidth=2, opacity=1).encode(x=x, y=y)
-    sign = doubtful.mark_text(text="(!)", color=RED, fontSize=LABEL_SIZE, fontWeight="bold", dy=16)
+    sign = doubtful.mark_text(text="(!)", color=RED, fontSize=LABEL_SIZE, fontWeight="bold", dx=-9, dy=-15)
     return [
         band,
         line,
@@ -77,12 +77,12 @@ def _curve(curve: list[CurvePoint], x: Any, y: Any) -> list[Any]:
         cap.encode(y="high:Q"),
         points,
         hollow,
-        sign.encode(x=x, y=low),
+        sign.encode(x=x, y="high:Q"),
     ]
 
 
 def _named(answer: ThroughputAnswer, curve: list[CurvePoint], x: Any, y: Any) -> list[Any]:
-    """The recommended point and the best one, told apart by shape as well as colour, named above the panel."""
+    """The recommended point and the best, told apart by shape as well as colour, named above the panel."""
     import altair
 
     rows = [row for row in (_named_row(answer, point) for point in curve) if row is not None]

@@ -1,4 +1,4 @@
-"""The formats an answer can be written in, one file each. To add one: a new file here and a line in `RENDERERS`."""
+"""The formats of an answer, one file each. To add one: a new file here and a line in `RENDERERS`."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from traindyno.report.renderers.pictures import render_png, render_svg
 
 
 class Renderer(Record, frozen=True):
-    """A format: its file endings, how it is written, and whether that is cheap enough for after every trial."""
+    """A format: its file endings, how it is written, and whether that is cheap enough after every trial."""
 
     render: Callable[[Document], str | bytes]
     endings: tuple[str, ...]

@@ -21,12 +21,13 @@ from traindyno.report.view import Headline
 from traindyno.report.views import view_of
 
 METHOD = (
-    "Every trial ran in a fresh process of its own, so that no trial could leave memory or a warmed cache to the next. "
-    "Steps were timed in blocks on a monotonic clock, with the device synchronised at the edges of a block only. "
-    "Blocks were discarded until consecutive ones agreed; a trial that never came to rest is marked as not steady. "
-    "A time per step is the median block's. Each interval covers 95 % and includes the variation between processes, "
-    "not only between the blocks of one. Sizes were measured in a shuffled order. A size counts as running only after "
-    "full steps in a fresh process; running out of memory is a result, and is never retried."
+    "Every trial ran in a fresh process of its own, so that none could leave memory or a warm cache to the "
+    "next. Steps were timed in blocks on a monotonic clock, with the device synchronised at the edges of a "
+    "block only. Blocks were discarded until consecutive ones agreed; a trial that never came to rest is "
+    "marked as not steady. A time per step is the median block's. Each interval covers 95 % and includes the "
+    "variation between processes, not only between the blocks of one. Sizes were measured in a shuffled "
+    "order. A size counts as running only after full steps in a fresh process; running out of memory is a "
+    "result, and is never retried."
 )
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -52,8 +53,10 @@ def render_html(document: Document) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>{escape(title)} · traindyno</title><style>{STYLE}</style>"
     )
-    page = f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body><main>\n{chr(10).join(filter(None, sections))}\n'
-    return page + "</main></body></html>\n"
+    body = "\n".join(section for section in sections if section)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body><main>\n{body}\n</main></body></html>\n'
+    )
 
 
 def _section(name: str, content: str) -> str:
@@ -112,7 +115,9 @@ def _headline(headline: Headline) -> str:
 
 def _settings(document: Document) -> str:
     adoptions = view_of(document).adoptions(document)
-    blocks = "".join(preformatted(toml(item)) + preformatted(loader_line(item)) for item in adoptions)
+    blocks = "".join(
+        preformatted(toml(item)) + preformatted(loader_line(item), wraps=True) for item in adoptions
+    )
     return _section("Settings to copy", blocks)
 
 
@@ -125,4 +130,4 @@ def _chart(document: Document, title: str) -> str:
 
 def _reproduce(document: Document) -> str:
     command = reproduce_command(document)
-    return "" if command is None else preformatted(command)
+    return "" if command is None else preformatted(command, wraps=True)

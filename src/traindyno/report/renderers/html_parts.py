@@ -23,13 +23,18 @@ def bullets(lines: Iterable[str]) -> str:
     return f"<ul>{items}</ul>" if items else ""
 
 
-def preformatted(text: str) -> str:
-    return f"<pre>{html.escape(clean(text), quote=False)}</pre>"
+def preformatted(text: str, wraps: bool = False) -> str:
+    """Text as it is; a command to copy wraps, a log scrolls."""
+    return f"<pre{' class=wraps' if wraps else ''}>{html.escape(clean(text), quote=False)}</pre>"
 
 
-def end_of(text: str, limit: int) -> str:
-    """The last part of a long text: an error is explained at its end."""
-    return text if len(text) <= limit else CUT + text[-limit:]
+def end_of(text: str, limit_bytes: int) -> str:
+    """The last part of a long text, measured as it stands in the page: errors are explained at their end."""
+    room, start = limit_bytes, len(text)
+    while start > 0 and room > 0:
+        start -= 1
+        room -= len(html.escape(clean(text[start])).encode("utf-8"))
+    return text if start == 0 else CUT + text[start:]
 
 
 def folded(summary: str, content: str) -> str:
@@ -56,7 +61,8 @@ def table_html(table: Table) -> str:
     body = "".join(_row(table, row) for row in table.rows)
     title = f"<h3>{escape(table.title)}</h3>" if table.title else ""
     legend = "".join(paragraph(line, "soft") for line in table.legend)
-    return f'{title}<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{legend}'
+    grid = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'{title}<div class="scroll">{grid}</div>{legend}'
 
 
 def _heading(column: Column) -> str:
@@ -80,4 +86,5 @@ def _bar(row: Row) -> str:
     """The row's share as a tint behind its figure."""
     if row.bar is None:
         return ""
-    return f' style="background-image:linear-gradient(to right,var(--bar) {row.bar:.1%},transparent {row.bar:.1%})"'
+    end = f"{row.bar:.1%}"
+    return f' style="background-image:linear-gradient(to right,var(--bar) {end},transparent {end})"'

@@ -8,7 +8,7 @@ from traindyno.report.renderers.html_parts import end_of, escape, facts_table, f
 from traindyno.report.trials import TrialRow, outcome_words, reason, trial_rows
 from traindyno.report.wording import batch, duration, one_line, rate_interval, share, size
 
-EVIDENCE_LIMIT, ALL_EVIDENCE_LIMIT = 6_000, 300_000
+EVIDENCE_LIMIT_BYTES, ALL_EVIDENCE_LIMIT_BYTES, TEXTS_OF_A_FAILURE = 6_000, 450_000, 3
 HEADINGS = (
     "#",
     "kind",
@@ -30,7 +30,7 @@ def trials_section(document: Document) -> str:
         return "<p>No trial was run for this answer.</p>"
     several = len({trial.model for trial in trials}) > 1
     failures = sum(not trial.ok for trial in trials)
-    limit = min(EVIDENCE_LIMIT, ALL_EVIDENCE_LIMIT // max(1, failures))
+    limit = min(EVIDENCE_LIMIT_BYTES, ALL_EVIDENCE_LIMIT_BYTES // max(1, failures * TEXTS_OF_A_FAILURE))
     headings = ("#", "model", *HEADINGS[1:]) if several else HEADINGS
     head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
     body = "".join(_rows(trial, several, len(headings), limit) for trial in trials)

@@ -1,23 +1,22 @@
 """Two studies side by side, with the ratio in words; what makes them unlike stands above the figures."""
 
-from traindyno.core.answers import CompareAnswer, CompareRow, Document
+from traindyno.core.answers import CompareAnswer, CompareRow, Document, Quantity
 from traindyno.report.charts.compare import compare_chart
 from traindyno.report.view import Column, Headline, Number, Row, Sheet, Table, View, nothing
 from traindyno.report.wording import figure, one_line, ratio_interval
 
-COLUMNS = (
-    Column(heading="", right=False),
-    Column(heading="A"),
-    Column(heading="B"),
-    Column(heading="B / A", unit="95 % interval"),
-    Column(heading="verdict", right=False),
-)
+QUANTITIES: dict[Quantity, tuple[str, str]] = {
+    "examples_per_second": ("Throughput", "examples/s"),
+    "training_seconds": ("Training time", "time"),
+    "batch_size": ("Largest batch", "batch size"),
+}
 SHEET_COLUMNS = ("key", "a", "b", "ratio_b_to_a", "ratio_ci95_low", "ratio_ci95_high", "verdict")
 
 
 def title(document: Document) -> str:
     answer: CompareAnswer = document.answer
-    return f"{one_line(answer.b, 60)} compared with {one_line(answer.a, 60)}"
+    what = QUANTITIES[answer.quantity][0]
+    return f"{what} of {one_line(answer.b, 60)} compared with {one_line(answer.a, 60)}"
 
 
 def headline(document: Document) -> Headline | None:
@@ -27,7 +26,16 @@ def headline(document: Document) -> Headline | None:
 def tables(document: Document) -> tuple[Table, ...]:
     answer: CompareAnswer = document.answer
     names = (f"A is {one_line(answer.a)}", f"B is {one_line(answer.b)}")
-    return (Table(columns=COLUMNS, rows=tuple(_row(row) for row in answer.rows), legend=names),)
+    unit = QUANTITIES[answer.quantity][1]
+    columns = (
+        Column(heading="", right=False),
+        Column(heading="A", unit=unit, narrow="A"),
+        Column(heading="B", unit=unit, narrow="B"),
+        Column(heading="B / A", unit="95 % interval", narrow="B / A\n(95 %)"),
+        Column(heading="verdict", right=False),
+    )
+    rows = tuple(_row(row, answer.quantity) for row in answer.rows)
+    return (Table(columns=columns, rows=rows, legend=names),)
 
 
 def conclusion(document: Document) -> tuple[str, ...]:
@@ -47,11 +55,11 @@ def alerts(document: Document) -> tuple[str, ...]:
     return tuple(one_line(difference, 400) for difference in answer.unlike)
 
 
-def _row(row: CompareRow) -> Row:
+def _row(row: CompareRow, quantity: Quantity) -> Row:
     cells = (
         one_line(row.key, 60),
-        figure(row.key, row.a),
-        figure(row.key, row.b),
+        figure(quantity, row.a),
+        figure(quantity, row.b),
         ratio_interval(row.ratio, row.ci95),
         one_line(row.verdict, 200),
     )

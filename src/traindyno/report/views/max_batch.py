@@ -1,4 +1,4 @@
-"""The largest batch: the safe one first, beside it what merely runs; a table when several models were asked."""
+"""The largest batch: the safe one first, beside it what merely runs; a table for several models."""
 
 from traindyno.core.answers import Document, MaxBatchAnswer
 from traindyno.report.charts.max_batch import max_batch_chart
@@ -76,14 +76,8 @@ def conclusion(document: Document) -> tuple[str, ...]:
     if len(answers) > 1:
         return (_safe_for_all(answers),)
     answer = answers[0]
-    lines = (
-        f"Safe batch size: {batch(answer.safe_batch)} (ran with {share(answer.margin)} of memory held back)",
-        f"Largest without allocator retries: {batch(answer.no_retry_batch)}",
-        f"Largest that runs: {batch(answer.max_batch)}{_edge(answer)}",
-        _accumulation(answer),
-        _memory(answer),
-    )
-    return tuple(line for line in lines if line is not None)
+    others = (_accumulation(answer), _memory(answer))
+    return (_three_limits(answer), *(line for line in others if line is not None))
 
 
 def verdicts(document: Document) -> tuple[str, ...]:
@@ -139,10 +133,9 @@ def _trials_of(
 
 
 def _summary_row(answer: MaxBatchAnswer) -> Row:
-    cells = (
-        one_line(answer.model, 60), batch(answer.safe_batch), batch(answer.no_retry_batch), batch(answer.max_batch),
-        batch(answer.first_failed_batch), f"{answer.probes} ({answer.out_of_memory_probes})", duration(answer.seconds),
-    )  # fmt: skip
+    probes = f"{answer.probes} ({answer.out_of_memory_probes})"
+    sizes = (answer.safe_batch, answer.no_retry_batch, answer.max_batch, answer.first_failed_batch)
+    cells = (one_line(answer.model, 60), *map(batch, sizes), probes, duration(answer.seconds))
     return Row(cells=cells, tone="bad" if answer.safe_batch is None else "plain")
 
 
@@ -174,12 +167,9 @@ def _probes(answer: MaxBatchAnswer) -> str:
     return f"{answer.probes}, {answer.out_of_memory_probes} out of memory, {duration(answer.seconds)}"
 
 
-def _edge(answer: MaxBatchAnswer) -> str:
-    failed = (
-        "" if answer.first_failed_batch is None else f", {answer.first_failed_batch} was the first to fail"
-    )
-    limit = "" if answer.limited_by is None else f" (limited by {one_line(answer.limited_by)})"
-    return failed + limit
+def _three_limits(answer: MaxBatchAnswer) -> str:
+    safe, quiet, runs = batch(answer.safe_batch), batch(answer.no_retry_batch), batch(answer.max_batch)
+    return f"Safe batch size: {safe} (without allocator retries: {quiet}; largest that runs: {runs})"
 
 
 def _accumulation(answer: MaxBatchAnswer) -> str | None:
@@ -199,13 +189,14 @@ def _memory(answer: MaxBatchAnswer) -> str | None:
 
 def _sheet_rows(answer: MaxBatchAnswer, trials: tuple[TrialRow, ...]) -> list[tuple[Number, ...]]:
     found = (
-        answer.model, answer.mode, answer.safe_batch, answer.no_retry_batch, answer.max_batch, answer.first_failed_batch,
+        answer.model, answer.mode,
+        answer.safe_batch, answer.no_retry_batch, answer.max_batch, answer.first_failed_batch,
     )  # fmt: skip
     if not trials:
         return [(*found, *(None,) * 8)]
     return [
-        (*found, trial.batch_size, trial.outcome, trial.peak_bytes, trial.peak_reserved_bytes, trial.limit_bytes,
-         trial.allocator_retries, trial.margin, trial.seconds)
+        (*found, trial.batch_size, trial.outcome, trial.peak_bytes, trial.peak_reserved_bytes,
+         trial.limit_bytes, trial.allocator_retries, trial.margin, trial.seconds)
         for trial in trials
     ]  # fmt: skip
 

@@ -6,15 +6,10 @@ from traindyno.report.conditions import run_settings, setting_words
 from traindyno.report.view import Adoption, Column, Headline, Number, Row, Sheet, Table, View
 from traindyno.report.wording import batch, count, duration, duration_interval, known, one_line
 
-CAUTION = (
-    "Caution: the same epochs at another batch size are not the same training. "
-    "The steps to a given accuracy change with the batch size."
-)
-NEAR_EQUAL = 1.05
 LARGE_MISS_PERCENT = 5.0
 SHEET_COLUMNS = (
-    "batch_size", "steps", "training_seconds", "training_seconds_ci95_low", "training_seconds_ci95_high", "cost",
-    "step_seconds", "start_up_seconds", "evaluation_seconds", "fastest",
+    "batch_size", "steps", "training_seconds", "training_seconds_ci95_low", "training_seconds_ci95_high",
+    "cost", "step_seconds", "start_up_seconds", "evaluation_seconds", "fastest",
 )  # fmt: skip
 
 
@@ -53,7 +48,7 @@ def tables(document: Document) -> tuple[Table, ...]:
         Column(heading="note", right=False),
     ]
     rows = tuple(_row(answer, row, evaluates, priced) for row in answer.rows)
-    return (Table(columns=tuple(columns), rows=rows, legend=(CAUTION,)),)
+    return (Table(columns=tuple(columns), rows=rows),)
 
 
 def conclusion(document: Document) -> tuple[str, ...]:
@@ -64,8 +59,8 @@ def conclusion(document: Document) -> tuple[str, ...]:
     cost = "" if row.cost is None else f", cost {_cost(row.cost)}"
     time = duration_interval(row.training_seconds, row.ci95)
     first = f"Fastest: batch {row.batch_size}, {time} for {count(row.steps)} steps{cost}"
-    others = (_near_equal(answer, row), _validation(answer.validation))
-    return (first, *(line for line in others if line is not None))
+    checked = _validation(answer.validation)
+    return (first,) if checked is None else (first, checked)
 
 
 def verdicts(document: Document) -> tuple[str, ...]:
@@ -111,32 +106,20 @@ def _cost(cost: float | None) -> str:
     return "n/a" if cost is None or not known(cost) else f"{cost:,.2f}"
 
 
-def _near_equal(answer: PlanAnswer, fastest: PlanRow) -> str | None:
-    """The smallest batch that takes hardly longer."""
-    limit = fastest.training_seconds * NEAR_EQUAL
-    near = [
-        row for row in answer.rows if row.batch_size < fastest.batch_size and row.training_seconds <= limit
-    ]
-    if not near:
-        return None
-    row = min(near, key=lambda item: item.batch_size)
-    more = row.training_seconds / fastest.training_seconds - 1
-    return f"Near-equal with a smaller batch: {row.batch_size}, {duration(row.training_seconds)} ({more * 100:+.1f} %)"
-
-
 def _validation(validation: Validation | None) -> str | None:
     if validation is None:
         return None
-    times = f"predicted {duration(validation.predicted_seconds)}, measured {duration(validation.measured_seconds)}"
+    predicted, measured = duration(validation.predicted_seconds), duration(validation.measured_seconds)
     where = f"over {count(validation.steps)} steps at batch {validation.batch_size}"
     finding = ", a miss worth looking into" if abs(validation.error_percent) > LARGE_MISS_PERCENT else ""
-    return f"Checked: {times} {where} (error {validation.error_percent:+.1f} %{finding})"
+    error = f"error {validation.error_percent:+.1f} %{finding}"
+    return f"Checked: predicted {predicted}, measured {measured} {where} ({error})"
 
 
 def _sheet_row(answer: PlanAnswer, row: PlanRow) -> tuple[Number, ...]:
     return (
-        row.batch_size, row.steps, row.training_seconds, *row.ci95, row.cost, row.step_seconds, row.start_up_seconds,
-        row.evaluation_seconds, row.batch_size == answer.fastest,
+        row.batch_size, row.steps, row.training_seconds, *row.ci95, row.cost, row.step_seconds,
+        row.start_up_seconds, row.evaluation_seconds, row.batch_size == answer.fastest,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Throughput against batch size, as the working notes write it down: size, examples per second, time per step."""
+"""Throughput against batch size, as people note it down: size, examples per second, time per step."""
 
 from collections.abc import Iterable
 
@@ -20,8 +20,8 @@ COLUMNS = (
 )
 SHEET_COLUMNS = (
     "model", "mode", "batch_size", "outcome", "examples_per_second", "examples_per_second_ci95_low",
-    "examples_per_second_ci95_high", "step_seconds", "peak_memory_bytes", "memory_share", "steady", "processes",
-    "marks", "best", "recommended",
+    "examples_per_second_ci95_high", "step_seconds", "peak_memory_bytes", "memory_share", "steady",
+    "processes", "marks", "best", "recommended",
 )  # fmt: skip
 
 
@@ -66,7 +66,8 @@ def conclusion(document: Document) -> tuple[str, ...]:
         return (f"{_choice(answer)}: batch {batch(answer.chosen_batch)}",)
     speed = f"{rate_interval(point.examples_per_second, point.ci95)} examples/s"
     peak = memory_of_limit(point.peak_memory_bytes, point.memory_share)
-    first = f"{_choice(answer)}: batch {point.batch_size}, {speed}, {duration(point.step_seconds)} per step, {peak}"
+    step = f"{duration(point.step_seconds)} per step"
+    first = f"{_choice(answer)}: batch {point.batch_size}, {speed}, {step}, {peak}"
     others = (_faster(answer, point), _cheaper(answer, point))
     return (first, *(line for line in others if line is not None))
 
@@ -174,7 +175,8 @@ def _cheaper(answer: ThroughputAnswer, chosen: CurvePoint) -> str | None:
     for point in smaller:
         kept = point.examples_per_second / chosen.examples_per_second
         if kept >= NEAR_EQUAL and point.peak_memory_bytes < chosen.peak_memory_bytes:
-            return f"Near-equal and cheaper: batch {point.batch_size}, {share(kept)} of the speed{_memory_ratio(point, chosen)}"
+            memory = _memory_ratio(point, chosen)
+            return f"Near-equal and cheaper: batch {point.batch_size}, {share(kept)} of the speed{memory}"
     return None
 
 

@@ -13,7 +13,8 @@ COLUMNS = (
     Column(heading="took"),
 )
 SHEET_COLUMNS = (
-    "model", "kind", "batch_size", "outcome", "examples_per_second", "step_seconds", "peak_memory_bytes", "trial_seconds",
+    "model", "kind", "batch_size", "outcome", "examples_per_second", "step_seconds", "peak_memory_bytes",
+    "trial_seconds",
 )  # fmt: skip
 
 

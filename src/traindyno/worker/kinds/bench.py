@@ -30,7 +30,7 @@ def set_up(spec: TrialSpec, device: Device, channel: Channel) -> Bench:
     device.prepare(spec)
     torch.manual_seed(spec.seed)
     channel.phase("model")
-    job = build_job(spec.workload)
+    job = build_job(spec.workload, device.torch_device)
     job.model.to(device.torch_device)
     channel.phase("data")
     batch = job.batch(spec.settings.batch_size, device.torch_device, spec.seed)

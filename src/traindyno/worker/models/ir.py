@@ -3,7 +3,7 @@
 A 3 × 3 stem, four stages of pre-normalised residual units that each halve the image, and an embedding of
 512 numbers. Face recognition trains it through a linear layer over the identities, so training adds such a
 head (`--classes`, 1000 by default) after the backbone; it is no part of the published parameter count.
-Inference ends at the embedding.
+Inference ends at the embedding. IR-152 is the one built of the same two-convolution units as the others.
 """
 
 from collections import OrderedDict

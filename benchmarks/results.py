@@ -1,0 +1,38 @@
+"""How benchmarks leave their results: one JSON file each, with the machine, the date and the command."""
+
+import argparse
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from traindyno.core.codec import plain
+from traindyno.machine.facts import collect
+
+FOLDER = Path(__file__).parent / "results"
+
+
+def arguments(description: str) -> argparse.ArgumentParser:
+    """A parser with what all benchmarks take."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--device", default="cuda:0", help="cuda:0 or cpu")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the result file")
+    return parser
+
+
+def write(folder: Path, name: str, result: dict[str, Any]) -> Path:
+    """Write the result and say where it is."""
+    machine = {key: value for key, value in plain(collect()).items() if key != "hostname"}
+    document = {
+        "benchmark": name,
+        "command": " ".join(["python", *sys.argv]),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": machine,
+        **result,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(document, indent=1) + "\n")
+    print(f"wrote {path}", flush=True)
+    return path

@@ -1,0 +1,62 @@
+"""`traindyno.toml` in the current folder: defaults for options, for all commands or for one.
+
+Keys are option names without dashes in front. Those at the top hold for every command that has the option; a table
+named after a command holds for that command alone. The command line wins over both.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from traindyno.core.errors import UsageError
+
+PROJECT_FILE = "traindyno.toml"
+
+
+def default_map(command: click.Command, known_commands: dict[str, Any], path: Path | None = None) -> dict[str, Any]:
+    """The file's values for one command, by parameter name."""
+    content = _read(path or Path(PROJECT_FILE))
+    tables = {key: value for key, value in content.items() if isinstance(value, dict)}
+    for name in tables:
+        if name not in known_commands:
+            raise UsageError(f"{PROJECT_FILE} has a table [{name}], which is no command", _commands(known_commands))
+    options = {option.lstrip("-"): parameter for parameter in command.params for option in parameter.opts}
+    own = tables.get(command.name or "", {})
+    for key in own:
+        if key not in options:
+            raise UsageError(f"{PROJECT_FILE}: [{command.name}] has no option {key!r}", f"see `traindyno {command.name} --help`")
+    shared = {key: value for key, value in content.items() if key not in tables}
+    chosen = {key: value for key, value in {**shared, **own}.items() if key in options}
+    return {options[key].name or key: _value(options[key], value) for key, value in chosen.items()}
+
+
+def unknown_keys(known_options: set[str], path: Path | None = None) -> list[str]:
+    """Top-level keys that no command has an option for."""
+    content = _read(path or Path(PROJECT_FILE))
+    return [key for key, value in content.items() if not isinstance(value, dict) and key not in known_options]
+
+
+def _value(parameter: click.Parameter, value: Any) -> Any:
+    """Sizes and shares may be written as numbers or lists; click reads them as text."""
+    if parameter.multiple:
+        return value if isinstance(value, list) else [value]
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return value if isinstance(value, bool) else str(value)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}", "mend the file, or move it away") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", "mend its permissions") from None
+
+
+def _commands(known: dict[str, Any]) -> str:
+    return f"commands are {', '.join(known)}"

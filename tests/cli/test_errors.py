@@ -1,0 +1,92 @@
+"""Mistakes at the command line: what happened, what to type next, and the exit code."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.command_line import document, run
+
+SIMULATED = ("--runner", "simulated", "--no-report")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["throughputt"], "There is no command 'throughputt'. Did you mean 'throughput'?", "traindyno --help"),
+        (["throughput", "--batch-size", "64..16"], "'64..16' ends before it begins", "16..64"),
+        (["throughput", "--batch-size", "a,b"], "'a,b' is not a list of batch sizes", "16,32,64"),
+        (["throughput", "--batch-size", "0"], "a batch size of 0 cannot be measured", "start at 1"),
+        (["throughput", "--memory-limit", "lots"], "'lots' is not an amount of memory", "8GiB"),
+        (["throughput", "--time-budget", "soon"], "'soon' is not a duration", "10m"),
+        (["max-batch", "--margin", "150%"], "'150%' is not a share", "5%"),
+        (["max-batch", "--runner", "cloud"], "there is no runner 'cloud'", "fork, spawn or simulated"),
+        (["max-batch", "--runner", "simulated:speed=9"], "'speed=9' does not describe", "limit"),
+        (["max-batch", *SIMULATED, "--name", "../x"], "../x", "letters"),
+        (["throughput", "--precision", "fp64"], "'fp64' is not one of", "traindyno throughput --help"),
+        (["plan", "--epochs", "3"], "Missing option '--examples'", "traindyno plan --help"),
+        (["compare", "a.json", "b.json"], "cannot read a.json", "exported JSON file"),
+        (["max-batch", "--model", "missing.py:build"], "missing.py", ""),
+    ],
+)
+def test_a_mistake_is_named_with_its_remedy_and_exits_with_2(
+    tmp_path: Path, arguments: list[str], message: str, hint: str
+) -> None:
+    completed = run(tmp_path, *arguments)
+    assert completed.returncode == 2, completed.stderr
+    assert completed.stdout == ""
+    assert message in completed.stderr
+    assert hint in completed.stderr
+    assert "Traceback" not in completed.stderr
+
+
+def test_with_json_an_error_is_exactly_one_document(tmp_path: Path) -> None:
+    completed = run(tmp_path, "throughput", "--batch-size", "x", "--json")
+    content = document(completed)
+    assert content["schema"] == "traindyno/1"
+    assert content["command"] == "throughput"
+    assert "not a list of batch sizes" in content["error"]["message"]
+    assert content["error"]["hint"]
+
+
+def test_an_export_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    completed = run(tmp_path, "throughput", *SIMULATED, "--export-csv", "no/such/folder/x.csv")
+    assert completed.returncode == 2
+    assert not (tmp_path / "traindyno.db").exists()
+
+
+def test_a_study_that_does_not_exist_is_answered_with_the_nearest_name(tmp_path: Path) -> None:
+    assert run(tmp_path, "max-batch", *SIMULATED, "--name", "first-look").returncode == 0
+    completed = run(tmp_path, "show", "first-lok")
+    assert completed.returncode != 0
+    assert "first-look" in completed.stderr
+
+
+def test_a_wrong_model_name_lists_the_nearest_right_ones(tmp_path: Path) -> None:
+    completed = run(tmp_path, "max-batch", "--model", "torchvision:resnet5O", "--device", "cpu", "--no-report")
+    assert completed.returncode == 2
+    assert "resnet50" in completed.stderr
+    assert "Traceback" not in completed.stderr
+
+
+def test_a_bug_in_the_users_model_shows_the_users_traceback_and_keeps_the_trial(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(
+        "from torch import nn\n"
+        "class Broken(nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        raise ZeroDivisionError('my own bug')\n"
+        "def build():\n"
+        "    return Broken()\n"
+    )
+    completed = run(tmp_path, "max-batch", "--model", "job.py:build", "--device", "cpu", "--no-report")
+    assert completed.returncode == 1
+    assert "my own bug" in completed.stderr
+    assert 'job.py", line 4, in forward' in completed.stderr
+    studies = json.loads(run(tmp_path, "studies", "--json").stdout)["answer"]["studies"]
+    assert [(study["state"], study["trials"]) for study in studies] == [("failed", 1)]
+
+
+def test_a_device_that_is_not_there_is_refused_with_what_is(tmp_path: Path) -> None:
+    completed = run(tmp_path, "max-batch", "--device", "cuda:99", "--no-report")
+    assert completed.returncode == 2
+    assert "cuda:99" in completed.stderr
+    assert "cpu" in completed.stderr

@@ -1,0 +1,101 @@
+"""Answers with as much missing as the records allow: everything renders, nothing crashes."""
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+
+from report.documents import (
+    ALL,
+    compare_document,
+    max_batch_answer,
+    plan_document,
+    throughput_answer,
+    throughput_document,
+)
+from traindyno.core.answers import CompareAnswer, CompareRow, CurvePoint, Document, PlanAnswer
+from traindyno.core.errors import TraindynoError
+from traindyno.report.renderers import RENDERERS, rendered
+from traindyno.report.views import view_of
+
+TEXTS = ("console", "markdown", "csv", "json", "html")
+UNKNOWN = (math.nan, math.nan)
+
+
+def bare(answer: Any, command: str = "throughput", **more: Any) -> Document:
+    return Document(command=command, study=None, answer=answer, **more)
+
+
+def bare_point() -> CurvePoint:
+    return CurvePoint(
+        batch_size=4, examples_per_second=math.nan, ci95=UNKNOWN, step_seconds=math.nan, peak_memory_bytes=0,
+        steady=False, processes=0,
+    )  # fmt: skip
+
+
+def bare_search() -> Any:
+    return max_batch_answer(
+        max_batch=None, safe_batch=None, no_retry_batch=None, first_failed_batch=None, memory_model=None,
+        memory_limit_bytes=None, limited_by=None, verdicts=(),
+    )  # fmt: skip
+
+
+def bare_plan() -> PlanAnswer:
+    answer: PlanAnswer = plan_document().answer
+    rows = tuple(
+        msgspec.structs.replace(row, training_seconds=math.inf, ci95=UNKNOWN, cost=None)
+        for row in answer.rows[:1]
+    )
+    return PlanAnswer(examples=10, epochs=0.5, rows=rows, fastest=999, verdicts=())
+
+
+BARE = {
+    "nothing": bare(None),
+    "empty curve": bare(throughput_answer(curve=(), memory_model=None, memory_limit_bytes=None)),
+    "unknown point": bare(throughput_answer(curve=(bare_point(),), best_batch=4, chosen_batch=4)),
+    "unknown point among others": bare(throughput_answer(curve=(*throughput_answer().curve, bare_point()))),
+    "search": bare(bare_search(), "max-batch"),
+    "searches": bare((bare_search(), bare_search()), "max-batch"),
+    "plan": bare(bare_plan(), "plan"),
+    "plan without rows": bare(msgspec.structs.replace(bare_plan(), rows=()), "plan"),
+    "comparison": bare(
+        CompareAnswer(
+            a="", b="", unlike=(),
+            rows=(CompareRow(key="batch 1", a=None, b=math.nan, ratio=None, ci95=None, verdict=""),),
+        ),
+        "compare",
+    ),
+    "comparison without rows": bare(CompareAnswer(a="x", b="y", unlike=(), rows=()), "compare"),
+    "odd trials": throughput_document(trials=({}, {"settings": None, "measurement": None, "outcome": None})),
+    "odd machine": msgspec.structs.replace(compare_document(), machine={"A": None, "B": {"gpus": [{}]}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", TEXTS)
+@pytest.mark.parametrize("name", BARE)
+def test_it_renders(name: str, form: str) -> None:
+    assert rendered(BARE[name], form)
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_it_draws_or_says_that_there_is_nothing_to_draw(name: str) -> None:
+    if view_of(BARE[name]).chart(BARE[name]) is not None:
+        assert rendered(BARE[name], "svg").startswith(b"<svg")
+        return
+    with pytest.raises(TraindynoError, match="nothing to draw"):
+        rendered(BARE[name], "svg")
+
+
+@pytest.mark.parametrize("form", ["console", "markdown"])
+@pytest.mark.parametrize("name", ["unknown point", "search", "plan", "comparison"])
+def test_what_is_missing_reads_as_not_available(name: str, form: str) -> None:
+    text = rendered(BARE[name], form).decode()
+    assert "n/a" in text
+    assert "nan" not in text.lower()
+    assert "None" not in text
+
+
+def test_every_registered_format_is_tried_here_or_drawn() -> None:
+    assert set(RENDERERS) == {*TEXTS, "png", "svg"}
+    assert len(ALL) == 8

@@ -1,0 +1,96 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from traindyno.report.wording import (
+    clean,
+    duration,
+    duration_interval,
+    half_width,
+    memory_of_limit,
+    one_line,
+    rate,
+    rate_interval,
+    ratio_interval,
+    share,
+    size,
+)
+
+numbers = st.floats(min_value=1e-6, max_value=1e9)
+
+
+@pytest.mark.parametrize("write", [rate, size, duration, share])
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf])
+def test_what_is_unknown_reads_as_such(write: object, value: float | None) -> None:
+    assert callable(write)
+    assert write(value) == "n/a"
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "text"),
+    [
+        (2257.0, (2250.0, 2266.0), "2,257 ± 9"),
+        (59.2, (58.9, 59.4), "59.2 ± 0.3"),
+        (2257.0, (2256.9, 2257.2), "2,257 ± 0.2"),
+        (117.0, (116.5, 117.5), "117 ± 0.5"),
+        (117.0, (115.5, 117.5), "117 ± 2"),
+        (8.5, (math.nan, math.inf), "8.50 ± n/a"),
+        (math.nan, (1.0, 2.0), "n/a"),
+        (None, None, "n/a"),
+    ],
+)
+def test_a_rate_carries_its_interval(
+    value: float | None, interval: tuple[float, float] | None, text: str
+) -> None:
+    assert rate_interval(value, interval) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "text"),
+    [
+        (43500.0, (43300.0, 43680.0), "12 h 05 min ± 3 min"),
+        (43500.0, (36000.0, 43680.0), "12 h 05 min ± 2.1 h"),
+        (2e6, (1.8e6, 2e6), "23 d 3 h ± 2.3 d"),
+        (4.56, (4.5, 4.57), "4.56 s ± 60.0 ms"),
+        (4.56, (4.56, 4.56), "4.56 s ± 0 s"),
+    ],
+)
+def test_a_time_carries_its_interval(value: float, interval: tuple[float, float], text: str) -> None:
+    assert duration_interval(value, interval) == text
+
+
+def test_a_ratio_shows_the_ends_that_are_compared_with_one() -> None:
+    assert ratio_interval(1.84, (1.80, 1.88)) == "1.84× (1.80 to 1.88)"
+    assert ratio_interval(1.002, (0.998, 1.006)) == "1.002× (0.998 to 1.006)"
+    assert ratio_interval(2.0, None) == "2.00×"
+    assert ratio_interval(None, None) == "n/a"
+
+
+def test_memory_names_its_share_only_when_the_limit_is_known() -> None:
+    assert memory_of_limit(2**30, 0.25) == "1.00 GiB (25 %)"
+    assert memory_of_limit(2**30, None) == "1.00 GiB"
+
+
+@given(numbers, numbers, numbers)
+def test_value_and_half_width_always_contain_the_interval(value: float, below: float, above: float) -> None:
+    half = half_width(value, (value - below, value + above))
+    assert half is not None
+    assert value - half <= value - below
+    assert value + half >= value + above
+
+
+@given(st.text(st.characters(codec=None)))
+def test_clean_text_holds_nothing_that_moves_a_cursor(text: str) -> None:
+    cleaned = clean(text)
+    assert len(cleaned) == len(text)
+    assert not any(ord(character) < 32 and character not in "\n\t" for character in cleaned)
+    cleaned.encode("utf-8")
+
+
+@given(st.text(), st.integers(min_value=1, max_value=50))
+def test_one_line_is_one_line_and_never_too_long(text: str, limit: int) -> None:
+    line = one_line(text, limit)
+    assert len(line) <= limit
+    assert len(line.splitlines()) <= 1
