@@ -45,7 +45,7 @@ def no_extra(batch_size: int) -> int:
 
 @dataclass
 class FakeDevice:
-    """`extra_bytes` bends the memory curve; `reserved` is reserved over allocated memory."""
+    """`extra_bytes` bends the memory curve; `reserved` is what is needed over what is allocated."""
 
     limit_bytes: int
     intercept_bytes: int = 600 * MIB
@@ -54,6 +54,7 @@ class FakeDevice:
     extra_bytes: Callable[[int], int] = no_extra
     limit_noise: float = 0.0
     reports_reserved: bool = True
+    reported_reserved: float | None = None
     reports_limit: bool = True
     retries_above: float = 2.0
     step_seconds: Callable[[int], float] = lambda batch_size: 0.017 + 0.0004 * batch_size
@@ -102,7 +103,7 @@ class FakeDevice:
             memory=Memory(
                 peak_bytes=peak,
                 limit_bytes=self.limit_bytes if self.reports_limit else None,
-                peak_reserved_bytes=int(peak * self.reserved) if self.reports_reserved else None,
+                peak_reserved_bytes=int(peak * (self.reported_reserved or self.reserved)) if self.reports_reserved else None,
                 allocator_retries=retries if self.reports_reserved else None,
             ),
             start_up_seconds=0.5,

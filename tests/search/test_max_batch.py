@@ -40,6 +40,7 @@ def library_workspace(batch_size: int) -> int:
 
 VARIANTS = {
     "clean": {},
+    "as a large GPU was seen to behave": {"reserved": 1.009, "reported_reserved": 1.2},
     "reserved 2 % above allocated": {"reserved": 1.02},
     "reserved above allocated and not reported": {"reserved": 1.02, "reports_reserved": False},
     "workspace jump": {"extra_bytes": workspace_jump},
@@ -93,11 +94,19 @@ def test_exact_is_exact(variant: str, limit: int) -> None:
 
 
 @pytest.mark.parametrize("limit", [limit for limit in LIMITS if limit >= 100])
-def test_clean_readings_need_five_probes_and_one_out_of_memory(limit: int) -> None:
-    for exact in (False, True):
-        history = run_to_end(MaxBatchSearch(fit_template(), exact=exact), device_for(limit))
-        assert len(history) == 5
-        assert out_of_memory(history) == 1
+def test_clean_readings_need_at_most_seven_probes_and_one_out_of_memory(limit: int) -> None:
+    history = run_to_end(MaxBatchSearch(fit_template()), device_for(limit))
+    assert len(history) <= 7
+    assert out_of_memory(history) == 1
+
+
+@pytest.mark.parametrize(("needed", "limit"), [(1.008, 1708), (1.017, 1148), (1.009, 1884)])
+def test_readings_as_seen_on_a_large_gpu_need_at_most_six_probes(needed: float, limit: int) -> None:
+    """Allocated memory foretold 0.8 to 1.7 % too much, and small sizes reserved 20 % more than they took."""
+    device = device_for(limit, reserved=needed, reported_reserved=1.2)
+    history = run_to_end(MaxBatchSearch(fit_template()), device)
+    assert len(history) <= 6
+    assert out_of_memory(history) == 1
 
 
 @pytest.mark.parametrize("limit", [100, 1500, 4097, 30000])
@@ -227,14 +236,13 @@ def test_batch_normalisation_that_needs_two_examples_raises_the_floor() -> None:
     ]
 
 
-def test_retries_under_the_margin_are_checked_without_it() -> None:
-    """With the margin the allocator is squeezed from 97 % of it on, without it from 97 % of the whole."""
-    device = device_for(1500, retries_above=0.97)
-    history = run_to_end(MaxBatchSearch(fit_template()), device)
-    answer = conclude(history)
+@pytest.mark.parametrize(("squeezed_from", "share"), [(0.97, 0.89), (0.8, 0.74)])
+def test_where_the_allocator_retries_a_size_without_retries_is_looked_for(squeezed_from: float, share: float) -> None:
+    device = device_for(1500, retries_above=squeezed_from)
+    answer = conclude(run_to_end(MaxBatchSearch(fit_template()), device))
     assert answer.no_retry_batch is not None
     assert answer.safe_batch is not None
-    assert answer.no_retry_batch >= answer.safe_batch
+    assert share * answer.safe_batch <= answer.no_retry_batch < answer.safe_batch
 
 
 def test_an_interrupted_trial_is_proposed_again() -> None:
@@ -255,12 +263,14 @@ def test_trials_of_another_workload_are_not_ours() -> None:
     assert proposal.spec.settings.batch_size == 16
 
 
-def test_the_expected_length_of_a_clean_search_is_right_from_the_start() -> None:
-    search, device, history = MaxBatchSearch(fit_template()), device_for(1500), []
+def test_the_expected_length_of_a_search_is_nearly_right_from_the_start() -> None:
+    search, history = MaxBatchSearch(fit_template()), []
+    device = device_for(1708, reserved=1.008, reported_reserved=1.2)
+    expected = []
     while (proposal := search.ask(history)) is not None:
-        assert proposal.expected_trials == 5
+        expected.append(proposal.expected_trials)
         history.append(device.run(proposal.spec))
-    assert len(history) == 5
+    assert all(abs(guess - len(history)) <= 1 for guess in expected)
 
 
 @settings(max_examples=300, deadline=None)

@@ -15,20 +15,25 @@ from traindyno.core.answers import (
     Document,
     MaxBatchAnswer,
     PlanAnswer,
+    Quantity,
     ThroughputAnswer,
 )
 from traindyno.core.errors import UsageError
 
 A = TypeVar("A")
-_COMPARABLE = ("throughput", "max-batch", "plan")
+QUANTITIES: dict[str, Quantity] = {
+    "throughput": "examples_per_second",
+    "plan": "training_seconds",
+    "max-batch": "batch_size",
+}
 
 
 def conclude_comparison(a_name: str, a: Document, b_name: str, b: Document) -> CompareAnswer:
     """The second study against the first: the same question, maybe on different machines."""
-    if a.command != b.command or a.command not in _COMPARABLE:
+    if a.command != b.command or a.command not in QUANTITIES:
         raise UsageError(
             f"{a_name} is a {a.command} study and {b_name} a {b.command} study",
-            f"compare two studies of the same kind: {', '.join(_COMPARABLE)}",
+            f"compare two studies of the same kind: {', '.join(QUANTITIES)}",
         )
     differences = unlike(a, b)
     simulated = [name for name, document in ((a_name, a), (b_name, b)) if is_simulated(document)]
@@ -43,6 +48,7 @@ def conclude_comparison(a_name: str, a: Document, b_name: str, b: Document) -> C
             *_summary(rows, a.command),
             *([f"The two also differ in {_names(differences)}."] if differences else []),
         ),
+        quantity=QUANTITIES[a.command],
         simulated=bool(simulated),
     )
 

@@ -1,60 +1,61 @@
-"""Closing the bracket between the largest batch that ran and the smallest that did not."""
+"""Closing in on the largest batch that runs, once something has failed.
+
+A prediction from memory readings is a little off, by one or two percent. So after a failure the next size is just far
+enough below it that its success would settle the matter; if that fails as well, the readings were too far from the end
+to foretell it, and one at half the size is taken. What remains is halved.
+"""
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
-from traindyno.analysis.probes import read_probes
-from traindyno.core.records import TrialRecord
-from traindyno.search.memory_forecast import MemoryForecast, forecast_memory
+from traindyno.core.records import Record, TrialRecord
 
-_PATIENCE = 3
+_FAR = 2.2
 
 
-def size_inside(
-    records: Sequence[TrialRecord], forecast: MemoryForecast | None, low: int, high: int, step: int
-) -> int:
-    """The next size to try, strictly inside; `step` is the width at which the bracket counts as closed.
+class Aim(Record, frozen=True):
+    """Where memory should end, and the size to try for it: a little lower, as predictions run high."""
 
-    That is where memory should end, aimed half a step low, as long as it lies inside and predictions have
-    held. A prediction that has just failed is usually a little too high: a quarter of the way back is tried
-    first. Else the middle.
-    """
-    width = high - low
-    if forecast is None or width <= 2 * step:
-        return _middle(low, high)
-    aimed = forecast.largest_reserved_batch() - step // 2
-    if aimed < high and not _predictions_stall(records):
-        return min(max(aimed, low + step), high - step)
-    if _failed_in_a_row(records) == 1 and high <= 4 * low:
-        return high - max(step, width // 4)
-    return _middle(low, high)
+    predicted: int
+    size: int
 
 
-def _middle(low: int, high: int) -> int:
+def size_inside(records: Sequence[TrialRecord], aim: Aim | None, low: int, high: int, tolerance: float) -> int:
+    """The next size strictly between one that ran and one that failed."""
+    if aim is None:
+        return middle(low, high)
+    step = closing_step(tolerance, low)
+    here = low <= aim.predicted <= low + 2 * step
+    if (low < aim.size or here) and aim.size < high - step:
+        return min(max(aim.size, low + step), high - 1)
+    failures = _failed_in_a_row(records)
+    settling = settling_below(tolerance, high)
+    if failures == 1 and low < settling:
+        return settling
+    if failures > 1 and high > _FAR * low:
+        return high // 2
+    return middle(low, high)
+
+
+def closing_step(tolerance: float, low: int) -> int:
+    """How far the first size that fails may lie above the largest that ran."""
+    return max(1, math.floor(tolerance * low))
+
+
+def settling_below(tolerance: float, high: int) -> int:
+    """The smallest size whose success would close the bracket below one that failed."""
+    size = math.ceil(high / (1 + tolerance))
+    settles = high - size <= closing_step(tolerance, size)
+    return min(size if settles else size + 1, high - 1)
+
+
+def middle(low: int, high: int) -> int:
     """Halfway between two sizes, on the log scale if they are far apart, and strictly inside."""
-    middle = math.isqrt(low * high) if high > 4 * low else (low + high) // 2
-    return min(max(middle, low + 1), high - 1)
-
-
-def _predictions_stall(records: Sequence[TrialRecord]) -> bool:
-    """Whether the latest probe ran beyond the predicted end of memory, or three in a row barely helped."""
-    before = forecast_memory(records[:-1])
-    last = records[-1]
-    if before is not None and last.ok and last.batch_size > before.largest_batch() + 1:
-        return True
-    widths = [_width(records[: len(records) - back]) for back in range(_PATIENCE + 1)]
-    return all(
-        earlier is not None and later is not None and 2 * later > earlier + 1
-        for later, earlier in pairwise(widths)
-    )
-
-
-def _width(records: Sequence[TrialRecord]) -> int | None:
-    probes = read_probes(records)
-    high = probes.smallest_failed_above
-    return high - probes.largest_ran if high is not None and probes.largest_ran is not None else None
+    between = math.isqrt(low * high) if high > 4 * low else (low + high) // 2
+    return min(max(between, low + 1), high - 1)
 
 
 def _failed_in_a_row(records: Sequence[TrialRecord]) -> int:
-    return len(list(takewhile(lambda record: not record.ok, reversed(records))))
+    plain = [record for record in records if not record.spec.evaluate]
+    return len(list(takewhile(lambda record: not record.ok, reversed(plain))))

@@ -77,7 +77,7 @@ def _reach(records: Sequence[TrialRecord], ran: Sequence[int]) -> int:
     if not ran:
         return 0
     forecast = forecast_memory(records)
-    predicted = forecast.largest_reserved_batch() if forecast is not None else 0
+    predicted = forecast.largest_batch() if forecast is not None else 0
     return max(ran[-1], min(predicted, _FARTHEST_JUMP * ran[-1]))
 
 
@@ -97,6 +97,6 @@ def _next_above(records: Sequence[TrialRecord], left: Sequence[int], ran: Sequen
 def _likely_left(records: Sequence[TrialRecord], left: Sequence[int]) -> int:
     """How many sizes will probably still be tried, the first that fails included."""
     forecast = forecast_memory(records)
-    end = forecast.largest_reserved_batch() if forecast is not None else _GUESSED_LARGEST
+    end = forecast.largest_batch() if forecast is not None else _GUESSED_LARGEST
     fitting = sum(size <= end for size in left)
     return fitting + (1 if fitting < len(left) else 0)

@@ -1,9 +1,8 @@
 """Search for the largest batch that runs: two small probes, a jump to what memory foretells, then closing in.
 
-The first jump goes to the size that should be safe, run with the margin enforced and an evaluation step, so
-that the answer's headline is known after three probes. The second goes to the predicted limit. What remains
-is a bracket between the largest size that ran and the smallest that did not, closed by prediction and, where
-that fails, by bisection.
+Three limits are found one after the other. First the largest size that runs at all, as a bracket between one that ran
+and one that did not. Then the safe size, a little below it, run with the margin enforced and an evaluation step. Last,
+where the allocator had to free its cache and try again, a size at which it had not.
 """
 
 import math
@@ -13,19 +12,23 @@ from traindyno.analysis.probes import Probes, counts, needs_two_examples, ran_ou
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Record, TrialRecord, TrialSpec
 from traindyno.core.sweeps import LARGEST_ACCEPTED
-from traindyno.search.bracket import size_inside
+from traindyno.search.bracket import Aim, closing_step, size_inside
 from traindyno.search.memory_forecast import MemoryForecast, forecast_memory
 from traindyno.search.strategy import Proposal, at_batch_size
 
 _FIRST_PROBE = 16
 _SECOND_PROBE = 64
 _FARTHEST_JUMP = 1024
-_AIM_LOW = 0.985
-_WORTH_ANOTHER_SAFE_PROBE = 1.03
+# Allocated memory foretells one or two percent too much: caching, fragments and libraries also take some.
+_AIM_FROM_AFAR = 0.98
+_AIM_FROM_NEAR = 0.995
+_NEAR = 0.5
 _MOST_SAFE_PROBES = 8
-_FAILED_JUMPS = 2
-_CLEARLY_BELOW = 0.984
-_STEPS_DOWN = (0.96, 0.92, 0.85, 0.7, 0.5, 0.25, 0.1)
+_SAFE_AIM = 0.985
+_SAFE_STEPS_DOWN = (0.97, 0.94, 0.88, 0.75, 0.5, 0.25, 0.1)
+_QUIET_SHARES_OF_SAFE = (0.9, 0.75)
+_QUIET_ENOUGH = 0.9
+_COARSE = 0.01
 
 
 class Probe(Record, frozen=True):
@@ -114,10 +117,9 @@ class MaxBatchSearch:
     def _next_probe(self, view: View) -> Probe | None:
         return (
             self._second_probe(view)
-            or self._safe_jump(view)
             or self._limit_probe(view)
             or self._safe_probe(view)
-            or self._retry_check(view)
+            or self._quiet_probe(view)
         )
 
     def _second_probe(self, view: View) -> Probe | None:
@@ -125,115 +127,98 @@ class MaxBatchSearch:
         if len(view.probes.ran) > 1 or view.low >= self._limit:
             return None
         if view.high is None:
-            return Probe(
-                size=min(max(_SECOND_PROBE, 2 * view.low), self._limit), reason="shows how memory grows"
-            )
+            size = min(max(_SECOND_PROBE, 2 * view.low), self._limit)
+            return Probe(size=size, reason="shows how memory grows")
         size = 2 * view.low if view.low == view.floor else max(view.floor, view.low // 4)
         if size >= view.high or size in view.probes.plain_tried:
             return None
         return Probe(size=size, reason="shows how memory grows")
 
-    def _safe_jump(self, view: View) -> Probe | None:
-        """The safe size comes first while memory can be foretold and nothing but safe probes has failed."""
-        if view.high is not None or view.forecast is None:
+    def _limit_probe(self, view: View) -> Probe | None:
+        closed = 1 if self._exact else closing_step(self._tolerance, view.low)
+        if view.low >= self._limit or (view.high is not None and view.high - view.low <= closed):
             return None
-        failures = 0 if view.probes.safe_ran else len(view.probes.safe_failed)
-        if failures > _FAILED_JUMPS:
+        if view.high is None:
+            return self._upwards(view)
+        tolerance = max(self._tolerance, _COARSE) if self._exact else self._tolerance
+        nearly_closed = view.high - view.low <= closing_step(tolerance, view.low)
+        aim = None if nearly_closed else self._aim(view)
+        size = size_inside(view.records, aim, view.low, view.high, tolerance)
+        return Probe(size=size, reason=f"between {view.low} and {view.high}")
+
+    def _upwards(self, view: View) -> Probe:
+        """Nothing failed yet: where memory should end if that is far, else a step above what ran."""
+        step, aim = closing_step(max(self._tolerance, _COARSE), view.low), self._aim(view)
+        if aim is None:
+            size, reason = 2 * view.low, "twice the largest that ran"
+        elif aim.size > view.low + 2 * step:
+            size, reason = aim.size, "where memory should end"
+        else:
+            beyond = sum(record.ok and record.batch_size > aim.predicted for record in view.records)
+            size, reason = view.low + step * 2**beyond, "just above the largest that ran"
+        size = min(size, _FARTHEST_JUMP * view.low, self._limit)
+        return Probe(size=size, reason=reason, safe=size == self._limit and self._ample(view))
+
+    def _ample(self, view: View) -> bool:
+        """Whether the user's limit should run even with the margin enforced: then one probe shows both."""
+        if view.forecast is None or view.probes.safe_failed:
+            return False
+        return view.forecast.largest_batch(1 - self._margin) * _AIM_FROM_AFAR >= self._limit
+
+    def _aim(self, view: View) -> Aim | None:
+        """The predicted end of memory, aimed lower the farther away it is."""
+        if view.forecast is None:
             return None
-        if failures == _FAILED_JUMPS and view.probes.safe_failed[0] > 2.2 * view.low:
-            return Probe(size=view.probes.safe_failed[0] // 2, reason="shows how memory grows at large sizes")
-        return self._safe_probe(view)
+        predicted = view.forecast.largest_batch()
+        share = _AIM_FROM_NEAR if view.low >= _NEAR * predicted else _AIM_FROM_AFAR
+        return Aim(predicted=predicted, size=math.floor(predicted * share))
 
     def _safe_probe(self, view: View) -> Probe | None:
-        tried = view.probes.safe_ran + view.probes.safe_failed
-        if len(tried) >= _MOST_SAFE_PROBES:
+        failed = view.probes.safe_failed
+        if view.probes.safe_ran or len(failed) >= _MOST_SAFE_PROBES:
             return None
-        size = self._better_safe_size(view) if view.probes.safe_ran else self._first_safe_size(view)
-        if size is None or size < view.floor or size in tried:
+        size = self._first_safe_size(view)
+        if failed:
+            share = _SAFE_STEPS_DOWN[min(len(failed), len(_SAFE_STEPS_DOWN)) - 1]
+            size = min(math.floor(max(failed) * share), failed[0] - 1)
+        if failed and failed[0] > view.floor:
+            size = max(size, view.floor)
+        if size < view.floor:
             return None
         return Probe(size=size, safe=True, reason=f"runs with {self._margin:.0%} of the memory held back?")
 
     def _first_safe_size(self, view: View) -> int:
-        """The predicted safe size, or the largest that ran; if that has failed, ever further below it."""
-        size = min(self._predicted_safe_size(view) or view.low, self._safe_ceiling(view))
-        failed = view.probes.safe_failed
-        if failed and size > _CLEARLY_BELOW * failed[0]:
-            factor = _STEPS_DOWN[min(len(failed), len(_STEPS_DOWN)) - 1]
-            size = min(math.floor(failed[0] * factor), failed[0] - 1)
-        return max(size, view.floor) if not failed or failed[0] > view.floor else 0
-
-    def _better_safe_size(self, view: View) -> int | None:
-        """Another safe probe, if the readings promise at least 3 % more than the one that ran."""
-        predicted = self._predicted_safe_size(view)
-        if predicted is None:
-            return None
-        safe = view.probes.safe_ran[-1]
-        failed = [size for size in view.probes.safe_failed if size > safe]
-        size = min(predicted, self._safe_ceiling(view))
-        if failed and size >= failed[0]:
-            size = (safe + failed[0]) // 2
-        return size if size > _WORTH_ANOTHER_SAFE_PROBE * safe else None
-
-    def _predicted_safe_size(self, view: View) -> int | None:
-        if view.forecast is None:
-            return None
-        predicted = view.forecast.largest_reserved_batch(1 - self._margin, below=view.high)
-        return max(view.floor, math.ceil(predicted * _AIM_LOW))
-
-    def _safe_ceiling(self, view: View) -> int:
-        """Nothing above the user's limit, a farthest jump, or where even an unbounded probe failed."""
-        return min(self._limit, _FARTHEST_JUMP * view.low, view.low if view.high is not None else self._limit)
-
-    def _limit_probe(self, view: View) -> Probe | None:
-        step = self._closing_step(view.low)
-        if view.low >= self._limit or (view.high is not None and view.high - view.low <= step):
-            return None
-        if view.high is None:
-            return self._upwards(view, step)
-        size = size_inside(view.records, view.forecast, view.low, view.high, step)
-        return Probe(size=size, reason=f"between {view.low} and {view.high}")
-
-    def _upwards(self, view: View, step: int) -> Probe:
-        """Nothing failed yet: the predicted limit, halfway to what allocation allows, then doubling steps."""
-        size, reason = 2 * view.low, "twice the largest that ran"
+        """The margin's share of the largest that ran, or what memory foretells if that is less."""
+        size = view.low if view.high is None else math.floor(view.low * (1 - self._margin) * _SAFE_AIM)
         if view.forecast is not None:
-            aimed = view.forecast.largest_reserved_batch() - step // 2
-            allocated = view.forecast.largest_batch()
-            if aimed > view.low + step // 2:
-                size, reason = aimed, "where memory should end"
-            elif allocated > view.low + 2 * step:
-                size, reason = (view.low + allocated) // 2, "nearer to where memory should end"
-            else:
-                size, reason = view.low + step * 2 ** self._successes(view), "just above the largest that ran"
-        size = min(max(size, view.low + step), _FARTHEST_JUMP * view.low, self._limit)
-        return Probe(size=size, reason=reason)
+            size = min(size, math.floor(view.forecast.largest_batch(1 - self._margin) * _AIM_FROM_NEAR))
+        return max(size, view.floor)
 
-    def _successes(self, view: View) -> int:
-        """How many probes ran beyond the first at the predicted limit: it is too low, so go faster."""
-        safe = max(view.probes.safe_ran, default=_SECOND_PROBE)
-        beyond = [record for record in view.records if record.ok and record.batch_size > safe]
-        return max(0, len(beyond) - 1)
-
-    def _retry_check(self, view: View) -> Probe | None:
-        """The allocator retried under the margin: does it without one?"""
+    def _quiet_probe(self, view: View) -> Probe | None:
+        """The allocator retried at every large size: find one where it does not."""
         safe = max(view.probes.safe_ran, default=0)
         quiet = max(view.probes.without_retries, default=0)
-        if not view.probes.reports_retries or quiet >= safe or safe in view.probes.plain_tried:
+        if not view.probes.reports_retries or quiet >= _QUIET_ENOUGH * safe:
             return None
-        return Probe(size=safe, reason="runs without allocator retries?")
-
-    def _closing_step(self, low: int) -> int:
-        return 1 if self._exact else max(1, math.floor(self._tolerance * low))
+        for share in _QUIET_SHARES_OF_SAFE:
+            size = max(view.floor, math.floor(safe * share))
+            if size <= quiet:
+                return None
+            if size not in view.probes.plain_tried:
+                return Probe(size=size, reason="runs without allocator retries?")
+        return None
 
     def _remaining(self, view: View, probe: Probe) -> int:
         """A guess: the ideal path while nothing failed, the halvings of the bracket once something has."""
         safe_left = 0 if view.probes.safe_ran else 1
+        if probe.safe or view.probes.safe_ran:
+            return 1
         if view.high is not None and view.low:
-            halvings = math.log2(max(1.0, (view.high - view.low) / self._closing_step(view.low)))
-            return max(1, math.ceil(halvings) + safe_left)
+            closed = 1 if self._exact else closing_step(self._tolerance, view.low)
+            halvings = math.log2(max(2.0, (view.high - view.low) / closed))
+            return max(1, min(4, math.ceil(halvings))) + safe_left
         small_left = max(0, 2 - len(view.probes.ran))
-        at_the_limit = bool(view.probes.safe_ran) and view.low > view.probes.safe_ran[-1]
-        large_left = 0 if probe.size >= self._limit else (1 if at_the_limit else 2)
+        large_left = 0 if probe.size >= self._limit else (1 if view.low > _SECOND_PROBE else 2)
         return max(1, small_left + safe_left + large_left)
 
 

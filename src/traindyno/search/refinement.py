@@ -43,7 +43,7 @@ def _end(records: Sequence[TrialRecord], largest: int) -> int | None:
     if forecast is None:
         return None
     failed = [record.batch_size for record in records if record.outcome.out_of_memory]
-    limit = min([forecast.largest_reserved_batch(), *failed])
+    limit = min([forecast.largest_batch(), *failed])
     return min(largest, math.floor(_BELOW_LIMIT * limit))
 
 
