@@ -2,7 +2,7 @@
 
 The blocks of "ours" are timed as in a trial: the worker's step, progress reported, and the device sampled from
 another process at the usual rate. The blocks of "hand" are the loop as it would stand in a script, with the sampling
-paused. The answer is the ratio of the two times per step; its interval comes from the pairs.
+paused. The answer is the median ratio of the two times per step over many pairs, with the interval of that median.
 
     python benchmarks/harness_overhead.py [--device cpu]
 """
@@ -15,12 +15,12 @@ from collections.abc import Callable
 from multiprocessing.synchronize import Event
 from typing import Any
 
-import results
 import torch
 from torch.nn.functional import cross_entropy
 from torchvision.models import resnet18, resnet50
 
-from traindyno.analysis.intervals import log_t_interval, median
+import results
+from traindyno.analysis.intervals import median, median_interval
 from traindyno.core.records import Settings, TrialSpec, WorkloadSpec
 from traindyno.machine.gpu import cuda_index, open_reader
 from traindyno.machine.sampler import Sampler
@@ -29,6 +29,8 @@ from traindyno.worker.devices import open_device
 from traindyno.worker.kinds.bench import set_up
 from traindyno.worker.timing import time_block
 
+BLOCK_SECONDS = 0.1
+WANTED_HALF_WIDTH = 0.004
 MODELS: dict[str, Callable[[], torch.nn.Module]] = {"resnet18": resnet18, "resnet50": resnet50}
 
 
@@ -66,7 +68,14 @@ def sample_beside(device: str, wanted: Event, ended: Event) -> None:
             time.sleep(0.1)
 
 
-def compare(name: str, batch_size: int, image_size: int, device_name: str, pairs: int, beside: Event) -> dict[str, Any]:
+def too_wide(ratios: list[float]) -> bool:
+    low, high = median_interval(ratios)
+    return high - low > 2 * WANTED_HALF_WIDTH
+
+
+def compare(
+    name: str, batch_size: int, image_size: int, device_name: str, pairs: int, longest_seconds: float, beside: Event
+) -> dict[str, Any]:
     channel = Channel(os.open(os.devnull, os.O_WRONLY))
     device = open_device(device_name)
     spec = TrialSpec(
@@ -86,21 +95,22 @@ def compare(name: str, batch_size: int, image_size: int, device_name: str, pairs
 
     for run in (ours, by_hand) * 3:
         run(3)
-    steps = max(1, round(0.2 / by_hand(3)))
+    steps = max(1, round(BLOCK_SECONDS / by_hand(3)))
     order = random.Random(0)
     ratios, hand_seconds, our_seconds = [], [], []
-    for _ in range(pairs):
+    start = time.monotonic()
+    while len(ratios) < pairs or (too_wide(ratios) and time.monotonic() - start < longest_seconds):
         first_ours = order.random() < 0.5
         readings = {run: run(steps) for run in ((ours, by_hand) if first_ours else (by_hand, ours))}
         ratios.append(readings[ours] / readings[by_hand])
         our_seconds.append(readings[ours])
         hand_seconds.append(readings[by_hand])
-    low, high = log_t_interval(ratios)
+    low, high = median_interval(ratios)
     return {
         "model": name,
         "batch_size": batch_size,
         "image_size": image_size,
-        "pairs": pairs,
+        "pairs": len(ratios),
         "steps_per_block": steps,
         "hand_step_seconds": median(hand_seconds),
         "our_step_seconds": median(our_seconds),
@@ -112,7 +122,8 @@ def compare(name: str, batch_size: int, image_size: int, device_name: str, pairs
 
 def main() -> None:
     parser = results.arguments(__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--pairs", type=int, default=40, help="at least so many")
+    parser.add_argument("--seconds", type=float, default=40.0, help="go on for so long while the interval is wide")
     options = parser.parse_args()
     cases = [("resnet18", 8, 64), ("resnet18", 32, 64)]
     if options.device != "cpu":
@@ -123,7 +134,7 @@ def main() -> None:
     sampler.start()
     rows = []
     for name, batch_size, image_size in cases:
-        row = compare(name, batch_size, image_size, options.device, options.pairs, wanted)
+        row = compare(name, batch_size, image_size, options.device, options.pairs, options.seconds, wanted)
         rows.append(row)
         low, high = row["ratio_ci95"]
         print(

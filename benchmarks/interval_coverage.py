@@ -11,7 +11,6 @@ import time
 from collections import defaultdict
 
 import results
-
 from traindyno.analysis.curve import build_curve
 from traindyno.analysis.intervals import median
 from traindyno.core.answers import CurvePoint
@@ -78,7 +77,9 @@ def main() -> None:
                 "points": [[point.examples_per_second, *point.ci95] for point in points[size]],
             }
         )
-        print(f"batch {size}: {sum(hits)}/{len(hits)} contain {truth:.0f} examples/s, typically ± {half:.2%}", flush=True)
+        print(
+            f"batch {size}: {sum(hits)}/{len(hits)} contain {truth:.0f} examples/s, typically ± {half:.2%}", flush=True
+        )
     covered, total = sum(row["covered"] for row in rows), sum(row["repeats"] for row in rows)
     print(f"coverage {covered}/{total} = {covered / total:.1%} (goal 90 to 98 %)", flush=True)
     kind = "cpu" if options.device == "cpu" else "gpu"

@@ -1,9 +1,9 @@
 """The largest batch that trains, by four contestants in one run: result, time, out-of-memory count; and the truth.
 
-The truth comes from exhaustive bisection to the unit, every size run in a fresh process. All contestants run three steps
-per size on data made on the device, with SGD and momentum, 224 px, fp32. `seconds` starts after torch was imported;
-`full_seconds` includes starting Python and all imports. Ours also says when `max_batch` was known: what follows is the
-proof of the safe batch and of the largest without allocator retries, which no peer gives.
+The truth comes from exhaustive bisection to the unit, every size run in a fresh process. All contestants run three
+steps per size on data made on the device, with SGD and momentum, 224 px, fp32. `seconds` starts after torch was
+imported; `full_seconds` includes starting Python and all imports. Ours also says when `max_batch` was known: what
+follows is the proof of the safe batch and of the largest without allocator retries, which no peer gives.
 
     python benchmarks/max_batch.py [--models resnet50,mobilenet_v2,vit_b_16]
 """
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import results
 
+import results
 from traindyno.app.context import Context
 from traindyno.app.max_batch import max_batch
 from traindyno.core.answers import MaxBatchAnswer
 from traindyno.core.events import Event, TrialFinished, TrialProgress
-from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
+from traindyno.core.records import Budget, Settings, TrialRecord, TrialSpec, WorkloadSpec
 from traindyno.core.requests import Bench, MaxBatchRequest
 from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
@@ -58,9 +58,7 @@ class Stopwatch:
 def ours(name: str, device: str) -> dict[str, Any]:
     stopwatch, start = Stopwatch(), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        request = MaxBatchRequest(
-            workloads=(WorkloadSpec(model=f"torchvision:{name}"),), bench=Bench(device=device)
-        )
+        request = MaxBatchRequest(workloads=(WorkloadSpec(model=f"torchvision:{name}"),), bench=Bench(device=device))
         answer = max_batch(request, Context(store=f"{folder}/store.db", emit=stopwatch)).answer
     end = time.monotonic()
     assert stopwatch.begin is not None
@@ -70,11 +68,15 @@ def ours(name: str, device: str) -> dict[str, Any]:
         "seconds_with_safe_batch": end - stopwatch.begin,
         "full_seconds": end - start,
         "out_of_memory": answer.out_of_memory_probes,
-        "probes": [[event.record.batch_size, event.record.spec.margin, str(event.record.outcome), round(event.record.seconds, 2)] for _, event in stopwatch.finished],
+        "probes": [_probe(event.record) for _, event in stopwatch.finished],
         "safe_batch": answer.safe_batch,
         "no_retry_batch": answer.no_retry_batch,
         "first_failed_batch": answer.first_failed_batch,
-    }  # fmt: skip
+    }
+
+
+def _probe(record: TrialRecord) -> list[Any]:
+    return [record.batch_size, record.spec.margin, str(record.outcome), round(record.seconds, 2)]
 
 
 def peer(contestant: str, name: str) -> dict[str, Any]:
@@ -125,7 +127,11 @@ def main() -> None:
             if row["batch"] is None:
                 print(f"  {contestant:22} failed: {row['error'][-200:]}")
                 continue
-            extra = f", {row['seconds_with_safe_batch']:.1f} s with the safe batch proved" if contestant == "traindyno" else ""
+            extra = (
+                f", {row['seconds_with_safe_batch']:.1f} s with the safe batch proved"
+                if contestant == "traindyno"
+                else ""
+            )
             print(
                 f"  {contestant:22} {row['batch']:6d} ({row['batch'] / truth:.1%}) in {row['seconds']:5.1f} s"
                 f" (full {row['full_seconds']:.1f} s), {row['out_of_memory']} out of memory{extra}",

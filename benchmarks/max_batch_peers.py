@@ -1,6 +1,6 @@
 """One peer's search for the largest batch, in a process of its own; prints one JSON line. Used by max_batch.py.
 
-    python benchmarks/max_batch_peers.py lightning-power|lightning-binsearch|accelerate MODEL
+python benchmarks/max_batch_peers.py lightning-power|lightning-binsearch|accelerate MODEL
 """
 
 import json
@@ -20,17 +20,18 @@ STEPS = 3
 ACCELERATE_START = 8192
 
 
-class ResidentBatches:
-    """An endless loader whose batches are made on the device: no contestant waits for data."""
+def resident_batch(batch_size: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """A batch made on the device: no contestant waits for data."""
+    images = torch.randn(batch_size, 3, 224, 224, device=DEVICE)
+    return images, torch.randint(0, 1000, (batch_size,), device=DEVICE)
 
-    def __init__(self, batch_size: int) -> None:
-        self._batch_size = batch_size
 
-    def __iter__(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        images = torch.randn(self._batch_size, 3, 224, 224, device=DEVICE)
-        labels = torch.randint(0, 1000, (self._batch_size,), device=DEVICE)
+class Ticks:
+    """An endless loader of nothing, for a module that makes its own batches."""
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
         while True:
-            yield images, labels
+            yield torch.zeros(1)
 
 
 def build(name: str) -> torch.nn.Module:
@@ -48,14 +49,14 @@ def lightning(name: str, mode: str) -> dict[str, Any]:
             self.model = build(name)
 
         def training_step(self, batch: Any, index: int) -> torch.Tensor:
-            images, labels = batch
+            images, labels = resident_batch(self.batch_size)
             return cross_entropy(self.model(images), labels)
 
         def configure_optimizers(self) -> torch.optim.Optimizer:
             return torch.optim.SGD(self.parameters(), lr=1e-3, momentum=0.9)
 
-        def train_dataloader(self) -> ResidentBatches:
-            return ResidentBatches(self.batch_size)
+        def train_dataloader(self) -> Ticks:
+            return Ticks()
 
     recognised = batch_size_scaling.is_oom_error
     endings = []
@@ -84,9 +85,8 @@ def accelerate(name: str) -> dict[str, Any]:
         tried.append(batch_size)
         model = build(name).to(DEVICE)
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
-        batches = iter(ResidentBatches(batch_size))
+        images, labels = resident_batch(batch_size)
         for _ in range(STEPS):
-            images, labels = next(batches)
             optimizer.zero_grad(set_to_none=True)
             cross_entropy(model(images), labels).backward()
             optimizer.step()

@@ -6,7 +6,7 @@ from traindyno.app.context import DEFAULT_STORE, Context
 from traindyno.core.answers import CompareAnswer, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
 from traindyno.core.errors import UsageError
 from traindyno.core.events import Emit
-from traindyno.core.records import Mode, OptimizerName, Precision, WorkloadSpec
+from traindyno.core.records import Mode, OptimizerName, WorkloadSpec
 from traindyno.core.requests import Bench, Choice, MaxBatchRequest, PlanRequest, ThroughputRequest
 from traindyno.core.sweeps import parse_sweep
 

@@ -36,9 +36,7 @@ def request(**workload: Any) -> ThroughputRequest:
     return ThroughputRequest(workload=spec, bench=Bench(device="cuda:1"))
 
 
-def throughput(
-    rates: dict[int, float], half_width: float = 0.01, simulated: bool = False, **options: Any
-) -> Document:
+def throughput(rates: dict[int, float], half_width: float = 0.01, simulated: bool = False, **options: Any) -> Document:
     best = max(rates, key=lambda size: rates[size])
     answer = ThroughputAnswer(
         model="torchvision:resnet50",
@@ -81,12 +79,8 @@ def max_batch(*found: tuple[str, int | None, int | None]) -> Document:
         )
         for model, safe, largest in found
     ]
-    asked = MaxBatchRequest(
-        workloads=tuple(WorkloadSpec(model=model) for model, _, _ in found), bench=Bench()
-    )
-    return Document(
-        command="max-batch", study="m", answer=[plain(answer) for answer in answers], request=plain(asked)
-    )
+    asked = MaxBatchRequest(workloads=tuple(WorkloadSpec(model=model) for model, _, _ in found), bench=Bench())
+    return Document(command="max-batch", study="m", answer=[plain(answer) for answer in answers], request=plain(asked))
 
 
 def compare(a: Document, b: Document) -> CompareAnswer:
@@ -116,9 +110,7 @@ def test_common_sizes_are_compared_with_interval_and_words() -> None:
         (3.0, (0.0, float("inf")), True, "no difference shown"),
     ],
 )
-def test_differences_in_words(
-    ratio: float, interval: tuple[float, float], more_is_faster: bool, words: str
-) -> None:
+def test_differences_in_words(ratio: float, interval: tuple[float, float], more_is_faster: bool, words: str) -> None:
     assert difference(ratio, interval, more_is_faster) == words
 
 

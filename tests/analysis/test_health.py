@@ -19,9 +19,7 @@ from traindyno.core.machine import (
 )
 
 GIB = 2**30
-GPU = GpuFacts(
-    index=0, name="NVIDIA H200", uuid="GPU-aaaa", memory_bytes=140 * GIB, mig=False, persistence=True
-)
+GPU = GpuFacts(index=0, name="NVIDIA H200", uuid="GPU-aaaa", memory_bytes=140 * GIB, mig=False, persistence=True)
 MACHINE = MachineFacts(
     hostname="box", system="Linux", python="3.12.1", traindyno="0.1.0",
     torch="2.15.0", torchvision="0.29.2", cuda="13.0", gpus=(GPU,),
@@ -44,19 +42,13 @@ WELL = DoctorFacts(
 def well_but(**changes: Any) -> DoctorFacts:
     """The healthy machine with changes; `gpu_`, `machine_`, `memory_` and `driver_` reach into its parts."""
     changed: dict[str, Any] = {}
-    gpu = {
-        name[4:]: value
-        for name, value in changes.items()
-        if name.startswith("gpu_") and name != "gpu_samples"
-    }
+    gpu = {name[4:]: value for name, value in changes.items() if name.startswith("gpu_") and name != "gpu_samples"}
     machine = {name[8:]: value for name, value in changes.items() if name.startswith("machine_")}
     if gpu:
         machine["gpus"] = (msgspec.structs.replace(GPU, **gpu),)
     changed["machine"] = msgspec.structs.replace(MACHINE, **machine)
     for part in ("memory", "driver"):
-        inner = {
-            name[len(part) + 1 :]: value for name, value in changes.items() if name.startswith(f"{part}_")
-        }
+        inner = {name[len(part) + 1 :]: value for name, value in changes.items() if name.startswith(f"{part}_")}
         changed[part] = msgspec.structs.replace(getattr(WELL, part), **inner)
     outer = {name: value for name, value in changes.items() if name in WELL.__struct_fields__}
     return msgspec.structs.replace(WELL, **{**changed, **outer})
@@ -103,9 +95,7 @@ def test_the_torch_to_install_is_the_newest_that_the_driver_runs(driver: str, in
 
 
 def test_a_driver_too_old_for_any_torch_must_be_updated_first() -> None:
-    assert (only(well_but(machine_cuda=None, driver_cuda="11.4")).remedy or "").startswith(
-        "update the driver"
-    )
+    assert (only(well_but(machine_cuda=None, driver_cuda="11.4")).remedy or "").startswith("update the driver")
 
 
 def test_a_driver_of_an_older_major_version_is_a_problem() -> None:
@@ -127,18 +117,14 @@ def test_a_driver_that_is_new_enough_or_unknown_is_no_finding(driver: str | None
 
 
 def test_cuda_torch_without_a_driver_is_a_note() -> None:
-    facts = well_but(
-        machine_gpus=(), driver_unavailable_because="NVML Shared Library Not Found", gpu_samples=()
-    )
+    facts = well_but(machine_gpus=(), driver_unavailable_because="NVML Shared Library Not Found", gpu_samples=())
     finding = only(facts)
     assert (finding.level, finding.subject) == ("note", "cuda")
     assert "NVML Shared Library Not Found" in finding.text
 
 
 def test_cpu_torch_without_a_driver_is_well() -> None:
-    facts = well_but(
-        machine_gpus=(), machine_cuda=None, driver_unavailable_because="no library", gpu_samples=()
-    )
+    facts = well_but(machine_gpus=(), machine_cuda=None, driver_unavailable_because="no library", gpu_samples=())
     assert unusual(facts) == []
 
 
@@ -300,8 +286,7 @@ sizes = st.none() | st.integers(0, 2**50)
     free=sizes,
     driver=st.none() | st.from_regex(r"\d{1,2}\.\d", fullmatch=True) | st.text(max_size=4),
     build=st.none() | st.from_regex(r"\d{1,2}\.\d", fullmatch=True),
-    reasons=st.none()
-    | st.lists(st.sampled_from(["gpu idle", "power cap", "thermal hardware slowdown"])).map(tuple),
+    reasons=st.none() | st.lists(st.sampled_from(["gpu idle", "power cap", "thermal hardware slowdown"])).map(tuple),
 )
 def test_every_problem_and_note_has_a_remedy(
     memory: HostMemory,

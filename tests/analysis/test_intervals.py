@@ -96,9 +96,7 @@ def test_processes_that_agree_by_chance_are_not_taken_for_certain() -> None:
     """Three intervals of ±10 % leave a standard error of 10 / 1.96 / √3 %, however well they agree."""
     center, (low, high) = combine_processes([0.1, 0.1, 0.1], [(0.09, 0.11)] * 3)
     assert center == pytest.approx(0.1)
-    assert math.log(high / low) / 2 == pytest.approx(
-        math.log(0.11 / 0.09) / 2 / 1.96 / math.sqrt(3), rel=1e-3
-    )
+    assert math.log(high / low) / 2 == pytest.approx(math.log(0.11 / 0.09) / 2 / 1.96 / math.sqrt(3), rel=1e-3)
 
 
 def test_an_unknown_interval_within_a_process_leaves_the_spread_between_them() -> None:

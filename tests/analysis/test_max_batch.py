@@ -13,9 +13,7 @@ def fit(size: int, retries: int | None = 0) -> TrialRecord:
 
 def safe(size: int, retries: int | None = 0) -> TrialRecord:
     peak = 10**9 + SLOPE * size
-    return ran(
-        size, kind="fit", margin=0.05, evaluate=True, peak_bytes=peak, limit_bytes=10**10, retries=retries
-    )
+    return ran(size, kind="fit", margin=0.05, evaluate=True, peak_bytes=peak, limit_bytes=10**10, retries=retries)
 
 
 def conclude(history: list[TrialRecord], **options: object) -> MaxBatchAnswer:
@@ -36,8 +34,7 @@ def test_the_three_limits_of_an_ideal_search() -> None:
     assert answer.limited_by == "memory"
     assert answer.seconds == 42.0
     assert answer.verdicts == (
-        "Batch 840 is safe: it ran in a fresh process with 5 % of the memory held back, "
-        "an evaluation step included.",
+        "Batch 840 is safe: it ran in a fresh process with 5 % of the memory held back, an evaluation step included.",
         "Batch 895 is the largest that ran; 904 ran out of memory.",
         "Above batch 840 the allocator had to free its cache and try again: larger ones run, but slowly.",
     )

@@ -84,9 +84,7 @@ def test_the_answer_is_an_index_that_leaves_two_windows(blocks: list[float]) -> 
     assert start is None or 0 <= start <= len(blocks) - 6
 
 
-@given(
-    st.lists(st.floats(min_value=1e-3, max_value=1e3), min_size=6, max_size=40), st.sampled_from([0.25, 8.0])
-)
+@given(st.lists(st.floats(min_value=1e-3, max_value=1e3), min_size=6, max_size=40), st.sampled_from([0.25, 8.0]))
 def test_the_unit_does_not_matter(blocks: list[float], factor: float) -> None:
     assert steady_from(blocks) == steady_from([block * factor for block in blocks])
 

@@ -13,7 +13,13 @@ COMMAND = [sys.executable, "-m", "traindyno"]
 def run(folder: Path, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     """Run a command in `folder` and wait for its end."""
     return subprocess.run(
-        [*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=timeout, env=environment(), check=False
+        [*COMMAND, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=environment(),
+        check=False,
     )
 
 

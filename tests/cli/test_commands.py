@@ -92,7 +92,9 @@ def test_compare_reads_studies_and_exported_files(tmp_path: Path) -> None:
 
 
 def test_exports_and_report_are_written(tmp_path: Path) -> None:
-    exports = [part for name in ("json", "csv", "markdown", "html", "png") for part in (f"--export-{name}", f"out.{name}")]
+    exports = [
+        part for name in ("json", "csv", "markdown", "html", "png") for part in (f"--export-{name}", f"out.{name}")
+    ]
     exports = [part.replace("out.markdown", "out.md") for part in exports]
     completed = run(tmp_path, "throughput", "--runner", "simulated", "--name", "full", *exports)
     assert completed.returncode == 0, completed.stderr
@@ -154,7 +156,12 @@ def test_a_misspelt_key_in_the_project_file_is_refused(tmp_path: Path) -> None:
 def test_a_broken_pipe_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m traindyno max-batch --runner simulated --no-report -q | head -1"
     completed = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command}"], cwd=tmp_path, capture_output=True, text=True, env=environment(), check=False
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
     )
     assert "Traceback" not in completed.stderr
 

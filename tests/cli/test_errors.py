@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from cli.command_line import document, run
 
 SIMULATED = ("--runner", "simulated", "--no-report")
@@ -71,11 +72,11 @@ def test_a_wrong_model_name_lists_the_nearest_right_ones(tmp_path: Path) -> None
 def test_a_bug_in_the_users_model_shows_the_users_traceback_and_keeps_the_trial(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(
         "from torch import nn\n"
-        "class Broken(nn.Module):\n"
+        "class Broken(nn.Linear):\n"
         "    def forward(self, x):\n"
         "        raise ZeroDivisionError('my own bug')\n"
         "def build():\n"
-        "    return Broken()\n"
+        "    return Broken(2, 2)\n"
     )
     completed = run(tmp_path, "max-batch", "--model", "job.py:build", "--device", "cpu", "--no-report")
     assert completed.returncode == 1

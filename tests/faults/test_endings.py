@@ -1,4 +1,4 @@
-"""Every way a trial can go wrong, through the real runner and the real worker: class, remedy, and nobody left behind."""
+"""Every way a trial can go wrong, through the real runner and worker: class, remedy, and nobody left behind."""
 
 import os
 import time

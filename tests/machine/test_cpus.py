@@ -98,9 +98,7 @@ def test_online_cpus_are_counted_in_cpuinfo_when_sysfs_is_missing(tree: Tree) ->
 
 
 def test_the_cpu_model_is_the_first_processors(tree: Tree) -> None:
-    assert (
-        cpu_model(tree({"proc/cpuinfo": "processor : 0\nmodel name\t: AMD EPYC 9654\n"})) == "AMD EPYC 9654"
-    )
+    assert cpu_model(tree({"proc/cpuinfo": "processor : 0\nmodel name\t: AMD EPYC 9654\n"})) == "AMD EPYC 9654"
 
 
 def test_an_unnamed_cpu_model_is_unknown(tree: Tree) -> None:

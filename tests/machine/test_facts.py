@@ -60,13 +60,9 @@ def test_the_facts_come_from_the_given_root(tree: Tree, unified: dict[str, str])
 
 
 def test_collecting_facts_does_not_import_torch() -> None:
-    program = (
-        "import sys; from traindyno.machine.facts import collect; collect(); sys.exit('torch' in sys.modules)"
-    )
+    program = "import sys; from traindyno.machine.facts import collect; collect(); sys.exit('torch' in sys.modules)"
     path = str(Path(traindyno.__file__).parents[1])
-    assert (
-        subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": path}, check=False).returncode == 0
-    )
+    assert subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": path}, check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,7 @@ def test_nvml_is_read_where_it_starts(
     assert [gpu.uuid for gpu in reader.gpus()] == ["GPU-bbbb"]
 
 
-def test_a_driver_that_does_not_start_is_stood_in_for(
-    monkeypatch: pytest.MonkeyPatch, fake_nvml: Any
-) -> None:
+def test_a_driver_that_does_not_start_is_stood_in_for(monkeypatch: pytest.MonkeyPatch, fake_nvml: Any) -> None:
     nvml = fake_nvml()
     nvml.refuses_to_start = "Driver Not Loaded"
     monkeypatch.setitem(sys.modules, "pynvml", nvml)

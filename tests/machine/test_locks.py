@@ -32,9 +32,7 @@ def enter(lock: AbstractContextManager[None]) -> None:
 
 
 def gpus(*uuids: str) -> ReplayReader:
-    facts = [
-        GpuFacts(index=index, name="Test", uuid=uuid, memory_bytes=1) for index, uuid in enumerate(uuids)
-    ]
+    facts = [GpuFacts(index=index, name="Test", uuid=uuid, memory_bytes=1) for index, uuid in enumerate(uuids)]
     return ReplayReader([RecordedLine(gpu=gpu) for gpu in facts])
 
 
@@ -85,9 +83,7 @@ def test_an_old_style_slice_name_is_a_file_name_too(tmp_path: Path) -> None:
 def test_the_kernel_frees_the_lock_of_a_killed_process(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
-    ) as holder:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         with pytest.raises(TraindynoError, match=f"process {holder.pid} since"):
@@ -99,9 +95,7 @@ def test_the_kernel_frees_the_lock_of_a_killed_process(tmp_path: Path) -> None:
 
 def test_programs_we_start_do_not_keep_the_lock(tmp_path: Path) -> None:
     with device_lock("cuda:0", NO_GPU, tmp_path):
-        child = subprocess.Popen(
-            [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
-        )
+        child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
     try:
         with device_lock("cuda:0", NO_GPU, tmp_path):
             assert child.poll() is None

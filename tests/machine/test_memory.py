@@ -68,9 +68,7 @@ def test_the_largest_number_of_version_one_means_no_limit(tree: Tree, version_on
     assert memory.available_bytes == 12 * GIB
 
 
-def test_a_cgroup_above_its_limit_leaves_nothing_rather_than_less(
-    tree: Tree, unified: dict[str, str]
-) -> None:
+def test_a_cgroup_above_its_limit_leaves_nothing_rather_than_less(tree: Tree, unified: dict[str, str]) -> None:
     group = {MINE + "memory.max": "1000\n", MINE + "memory.current": "2000\n"}
     assert host_memory(tree({**MEMINFO, **unified, **group})).available_bytes == 0
 

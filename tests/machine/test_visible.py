@@ -26,9 +26,7 @@ UUIDS = ("GPU-aa11", "GPU-aa22", "GPU-bb33", "GPU-cc44")
         ("MIG-5f2a", ("MIG-5f2a",)),
     ],
 )
-def test_cuda_visible_devices_means_what_it_means_to_cuda(
-    value: str | None, expected: tuple[int | str, ...]
-) -> None:
+def test_cuda_visible_devices_means_what_it_means_to_cuda(value: str | None, expected: tuple[int | str, ...]) -> None:
     assert visible_devices(value, UUIDS) == expected
 
 

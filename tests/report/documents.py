@@ -44,9 +44,7 @@ RATES = {
 
 
 def machine() -> dict[str, Any]:
-    gpu = GpuFacts(
-        index=0, name="NVIDIA H200", uuid="GPU-1", memory_bytes=int(139.8 * GIB), driver="570.86.15"
-    )
+    gpu = GpuFacts(index=0, name="NVIDIA H200", uuid="GPU-1", memory_bytes=int(139.8 * GIB), driver="570.86.15")
     facts = MachineFacts(
         hostname="bench-1",
         system="Linux 6.8",
@@ -88,9 +86,7 @@ def trial(
         margin=margin,
     )
     if outcome is not Outcome.OK:
-        return TrialRecord(
-            spec=spec, outcome=outcome, seconds=2.4, failure=failure or out_of_memory(batch_size)
-        )
+        return TrialRecord(spec=spec, outcome=outcome, seconds=2.4, failure=failure or out_of_memory(batch_size))
     rate = RATES.get(batch_size, 2200.0) * (1 + 0.002 * repeat)
     return TrialRecord(
         spec=spec,
@@ -111,9 +107,7 @@ def measurement(batch_size: int, step_seconds: float, retries: int, blocks: int)
         step_seconds=step_seconds,
         ci95=(step_seconds * 0.996, step_seconds * 1.005),
         steady=True,
-        blocks=tuple(
-            Block(steps=20, seconds=step_seconds * 20 * (1 + index % 3 / 1000)) for index in range(blocks)
-        ),
+        blocks=tuple(Block(steps=20, seconds=step_seconds * 20 * (1 + index % 3 / 1000)) for index in range(blocks)),
         memory=Memory(
             peak_bytes=peak,
             limit_bytes=LIMIT,
@@ -385,9 +379,7 @@ def failed_document() -> Document:
     entries = [trial_entry(trial(size)) for size in (8, 16)]
     entries.append(trial_entry(trial(32, Outcome.CRASH, failure=hostile_failure(), model=HOSTILE)))
     return throughput_document(
-        answer=throughput_answer(
-            model=HOSTILE, curve=curve()[3:5], verdicts=(HOSTILE,), out_of_memory_from=None
-        ),
+        answer=throughput_answer(model=HOSTILE, curve=curve()[3:5], verdicts=(HOSTILE,), out_of_memory_from=None),
         trials=tuple(entries),
         warnings=(HOSTILE,),
         study=HOSTILE,

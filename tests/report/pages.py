@@ -38,8 +38,4 @@ class Page(HTMLParser):
 
     def ids(self) -> list[str]:
         """The ids of the page's sections, in order."""
-        return [
-            attributes["id"] or ""
-            for name, attributes in self.tags
-            if name == "section" and "id" in attributes
-        ]
+        return [attributes["id"] or "" for name, attributes in self.tags if name == "section" and "id" in attributes]

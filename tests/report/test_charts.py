@@ -51,10 +51,7 @@ def test_throughput_and_memory_share_a_logarithmic_axis_ticked_at_the_sizes() ->
     chart = chart_of(throughput_document())
     assert len(chart["vconcat"]) == 2
     axes = [
-        layer["encoding"]["x"]
-        for panel in chart["vconcat"]
-        for layer in panel["layer"]
-        if "x" in layer["encoding"]
+        layer["encoding"]["x"] for panel in chart["vconcat"] for layer in panel["layer"] if "x" in layer["encoding"]
     ]
     logarithmic = [axis for axis in axes if "scale" in axis]
     assert {(axis["scale"]["type"], axis["scale"]["base"]) for axis in logarithmic} == {("log", 2)}
@@ -135,17 +132,13 @@ def test_simulated_figures_say_so_in_the_picture() -> None:
     assert "SIMULATED" in chart_of(simulated_document())["title"]["subtitle"]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "unit"), [(90, "seconds"), (121, "minutes"), (9000, "hours"), (200000, "days")]
-)
+@pytest.mark.parametrize(("seconds", "unit"), [(90, "seconds"), (121, "minutes"), (9000, "hours"), (200000, "days")])
 def test_times_are_drawn_in_a_handy_unit(seconds: float, unit: str) -> None:
     assert time_unit(seconds)[0] == unit
 
 
 @given(st.lists(st.integers(min_value=1, max_value=10**6), min_size=1, max_size=60), st.data())
-def test_tick_labels_never_touch_and_the_first_important_one_is_there(
-    sizes: list[int], data: st.DataObject
-) -> None:
+def test_tick_labels_never_touch_and_the_first_important_one_is_there(sizes: list[int], data: st.DataObject) -> None:
     important = data.draw(st.sampled_from(sizes))
     ticks = tick_sizes(sizes, (None, important))
     assert important in ticks

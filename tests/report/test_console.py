@@ -27,9 +27,7 @@ def test_no_terminal_escape_gets_through_without_color(name: str) -> None:
 def test_color_is_there_when_asked_for() -> None:
     colored = render_console(throughput_document(), width=80, color=True)
     assert "\x1b[" in colored
-    assert "\x1b[31m<img" not in render_console(
-        throughput_document(warnings=(HOSTILE,)), width=80, color=True
-    )
+    assert "\x1b[31m<img" not in render_console(throughput_document(warnings=(HOSTILE,)), width=80, color=True)
 
 
 def test_no_cell_is_cut_at_eighty_columns() -> None:
@@ -38,9 +36,7 @@ def test_no_cell_is_cut_at_eighty_columns() -> None:
 
 
 def test_the_legend_stands_only_where_points_are_marked() -> None:
-    steady = tuple(
-        msgspec.structs.replace(point, steady=True, marks=()) for point in throughput_answer().curve
-    )
+    steady = tuple(msgspec.structs.replace(point, steady=True, marks=()) for point in throughput_answer().curve)
     clean = throughput_document(answer=throughput_answer(curve=steady))
     assert "(!)" not in render_console(clean, width=80)
     assert "(!) take with care: 16 noisy; 1024 not steady" in render_console(throughput_document(), width=80)
@@ -90,8 +86,6 @@ def test_a_compared_plan_is_written_in_times_and_compared_sizes_in_counts() -> N
     assert "1616" in render_console(msgspec.structs.replace(document, answer=sizes))
 
 
-@pytest.mark.parametrize(
-    ("share", "drawn"), [(0.0, ""), (0.5, "██"), (0.53, "██▏"), (1.0, "████"), (2.0, "████")]
-)
+@pytest.mark.parametrize(("share", "drawn"), [(0.0, ""), (0.5, "██"), (0.53, "██▏"), (1.0, "████"), (2.0, "████")])
 def test_a_bar_is_exact_to_an_eighth_of_a_cell(share: float, drawn: str) -> None:
     assert bar(share, 4) == drawn

@@ -33,9 +33,7 @@ def test_only_cheap_formats_are_written_after_a_trial(tmp_path: Path) -> None:
         ("docx", "a.docx", "no format 'docx'"),
     ],
 )
-def test_a_bad_target_is_refused_before_the_work_starts(
-    tmp_path: Path, form: str, name: str, message: str
-) -> None:
+def test_a_bad_target_is_refused_before_the_work_starts(tmp_path: Path, form: str, name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as refused:
         Exporter.prepare({form: tmp_path / name})
     assert refused.value.hint
@@ -82,9 +80,7 @@ def test_a_link_keeps_pointing_to_the_file_that_was_replaced(tmp_path: Path) -> 
     assert target.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_rubbish(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.json"
     path.write_text("old")
     exporter = Exporter.prepare({"json": path, "csv": tmp_path / "a.csv"})

@@ -44,8 +44,7 @@ def bare_search() -> Any:
 def bare_plan() -> PlanAnswer:
     answer: PlanAnswer = plan_document().answer
     rows = tuple(
-        msgspec.structs.replace(row, training_seconds=math.inf, ci95=UNKNOWN, cost=None)
-        for row in answer.rows[:1]
+        msgspec.structs.replace(row, training_seconds=math.inf, ci95=UNKNOWN, cost=None) for row in answer.rows[:1]
     )
     return PlanAnswer(examples=10, epochs=0.5, rows=rows, fastest=999, verdicts=())
 

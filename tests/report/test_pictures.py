@@ -16,10 +16,7 @@ def test_every_chart_becomes_an_svg_of_readable_size(name: str) -> None:
 
 
 def test_foreign_text_stays_text_in_an_svg() -> None:
-    tags = {
-        element.tag.rpartition("}")[2]
-        for element in ElementTree.fromstring(render_svg(failed_document())).iter()
-    }
+    tags = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(render_svg(failed_document())).iter()}
     assert not tags & {"script", "image", "img", "foreignObject", "a"}
 
 

@@ -59,9 +59,7 @@ def test_a_plan_names_its_curve_or_its_study() -> None:
         "traindyno plan --examples 1281167 --epochs 90 --model torchvision:resnet50 --device cuda:0 "
         "--price-per-hour 3.5"
     )
-    request = PlanRequest(
-        examples=10, epochs=1.5, from_study="brisk-otter", eval_every_epochs=0.5, validate=True
-    )
+    request = PlanRequest(examples=10, epochs=1.5, from_study="brisk-otter", eval_every_epochs=0.5, validate=True)
     assert command_of(request) == (
         "traindyno plan --examples 10 --epochs 1.5 --from brisk-otter --eval-every 0.5 --validate"
     )

@@ -17,9 +17,7 @@ def test_the_chosen_settings_are_a_table_of_toml() -> None:
     adoption = view_of(throughput_document()).adoptions(throughput_document())[0]
     settings = {"batch_size": 256, "precision": "fp32", "device": "cuda:0"}
     assert tomllib.loads(toml(adoption)) == {"settings": settings}
-    assert (
-        loader_line(adoption) == "loader = DataLoader(dataset, batch_size=256, shuffle=True, drop_last=True)"
-    )
+    assert loader_line(adoption) == "loader = DataLoader(dataset, batch_size=256, shuffle=True, drop_last=True)"
 
 
 def test_hostile_names_cannot_leave_their_line() -> None:

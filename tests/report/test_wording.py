@@ -41,9 +41,7 @@ def test_what_is_unknown_reads_as_such(write: object, value: float | None) -> No
         (None, None, "n/a"),
     ],
 )
-def test_a_rate_carries_its_interval(
-    value: float | None, interval: tuple[float, float] | None, text: str
-) -> None:
+def test_a_rate_carries_its_interval(value: float | None, interval: tuple[float, float] | None, text: str) -> None:
     assert rate_interval(value, interval) == text
 
 

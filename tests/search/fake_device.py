@@ -70,9 +70,7 @@ class FakeDevice:
         peak = self.peak_bytes(size)
         if peak * self.reserved > allowed:
             return failed(spec, failure(Outcome.OUT_OF_DEVICE_MEMORY))
-        return self._measured(
-            spec, peak, retries=3 if peak * self.reserved > self.retries_above * allowed else 0
-        )
+        return self._measured(spec, peak, retries=3 if peak * self.reserved > self.retries_above * allowed else 0)
 
     def peak_bytes(self, batch_size: int) -> int:
         return self.intercept_bytes + self.slope_bytes * batch_size + self.extra_bytes(batch_size)
@@ -82,11 +80,7 @@ class FakeDevice:
         low, high = 0, 2**31
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (
-                (middle, high)
-                if self.peak_bytes(middle) * self.reserved <= self.limit_bytes
-                else (low, middle)
-            )
+            low, high = (middle, high) if self.peak_bytes(middle) * self.reserved <= self.limit_bytes else (low, middle)
         return low
 
     def _measured(self, spec: TrialSpec, peak: int, retries: int) -> TrialRecord:
@@ -103,7 +97,9 @@ class FakeDevice:
             memory=Memory(
                 peak_bytes=peak,
                 limit_bytes=self.limit_bytes if self.reports_limit else None,
-                peak_reserved_bytes=int(peak * (self.reported_reserved or self.reserved)) if self.reports_reserved else None,
+                peak_reserved_bytes=int(peak * (self.reported_reserved or self.reserved))
+                if self.reports_reserved
+                else None,
                 allocator_retries=retries if self.reports_reserved else None,
             ),
             start_up_seconds=0.5,

@@ -68,9 +68,7 @@ def sizes(history: list[TrialRecord]) -> list[int]:
 
 
 def conclude(history: list[TrialRecord], limit: int | None = None, margin: float = 0.05) -> MaxBatchAnswer:
-    return conclude_max_batch(
-        "torchvision:resnet50", "train", history, margin=margin, tolerance=0.01, limit=limit
-    )
+    return conclude_max_batch("torchvision:resnet50", "train", history, margin=margin, tolerance=0.01, limit=limit)
 
 
 @pytest.mark.parametrize("limit", LIMITS)
@@ -187,9 +185,7 @@ def test_memory_that_holds_more_than_it_reports_is_climbed_in_growing_steps() ->
     while (proposal := search.ask(history)) is not None:
         record = device.run(proposal.spec)
         if record.measurement is not None:
-            memory = msgspec.structs.replace(
-                record.measurement.memory, limit_bytes=device.limit_bytes * 2 // 3
-            )
+            memory = msgspec.structs.replace(record.measurement.memory, limit_bytes=device.limit_bytes * 2 // 3)
             record = msgspec.structs.replace(
                 record, measurement=msgspec.structs.replace(record.measurement, memory=memory)
             )
@@ -231,9 +227,7 @@ def test_batch_normalisation_that_needs_two_examples_raises_the_floor() -> None:
     history = run_to_end(MaxBatchSearch(fit_template()), device_for(5, failures={1: alone}))
     assert sizes(history)[:3] == [16, 1, 2]
     assert largest_ran(history) == 5
-    assert sizes(run_to_end(MaxBatchSearch(fit_template(), limit=1), device_for(5, failures={1: alone}))) == [
-        1
-    ]
+    assert sizes(run_to_end(MaxBatchSearch(fit_template(), limit=1), device_for(5, failures={1: alone}))) == [1]
 
 
 @pytest.mark.parametrize(("squeezed_from", "share"), [(0.97, 0.89), (0.8, 0.74)])

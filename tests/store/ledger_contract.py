@@ -33,9 +33,7 @@ from traindyno.store.ledger import Ledger, StaleLeaseError, StudyRow
 from traindyno.store.rows import REPEATABLE
 
 FINAL = sorted(set(Outcome) - REPEATABLE)
-round_trips = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+round_trips = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 class LedgerContract(ABC):
@@ -140,9 +138,7 @@ class LedgerContract(ABC):
         assert "traindyno resume first" in str(refusal.value.hint)
         assert ledger.study("first").owner == "alice"
 
-    def test_an_expired_claim_is_up_for_taking(
-        self, ledger: Ledger, study: StudyRow, clock: FakeClock
-    ) -> None:
+    def test_an_expired_claim_is_up_for_taking(self, ledger: Ledger, study: StudyRow, clock: FakeClock) -> None:
         ledger.claim_study("first", "alice", 60)
         clock.seconds += 61
         assert ledger.study("first").state == "interrupted"
@@ -209,9 +205,7 @@ class LedgerContract(ABC):
         assert ledger.enqueue(study.id, spec_of(2), 1) != first
         assert ledger.enqueue(other.id, spec_of(1), 0) != first
 
-    def test_trials_come_in_the_order_in_which_they_were_asked_for(
-        self, ledger: Ledger, study: StudyRow
-    ) -> None:
+    def test_trials_come_in_the_order_in_which_they_were_asked_for(self, ledger: Ledger, study: StudyRow) -> None:
         for ordinal, batch_size in ((2, 4), (0, 16), (1, 8)):
             self.commit(ledger, study, measured(spec_of(batch_size)), ordinal)
         assert [record.batch_size for record in ledger.trials(study.id)] == [16, 8, 4]
@@ -272,9 +266,7 @@ class LedgerContract(ABC):
             ledger.commit(older, measured(spec_of(1)))
         assert ledger.renew(newer, 60)
 
-    def test_a_commit_marks_the_study_as_updated(
-        self, ledger: Ledger, study: StudyRow, clock: FakeClock
-    ) -> None:
+    def test_a_commit_marks_the_study_as_updated(self, ledger: Ledger, study: StudyRow, clock: FakeClock) -> None:
         clock.seconds += 60
         self.commit(ledger, study, measured(spec_of(1)))
         assert ledger.study("first").updated == "2023-11-14T22:14:20+00:00"
@@ -322,9 +314,7 @@ class LedgerContract(ABC):
             ledger.commit(first, measured(spec_of(1)))
 
     @pytest.mark.parametrize("outcome", FINAL)
-    def test_a_final_outcome_is_never_leased_again(
-        self, ledger: Ledger, study: StudyRow, outcome: Outcome
-    ) -> None:
+    def test_a_final_outcome_is_never_leased_again(self, ledger: Ledger, study: StudyRow, outcome: Outcome) -> None:
         record = measured(spec_of(1)) if outcome is Outcome.OK else failed(spec_of(1), outcome)
         trial = self.commit(ledger, study, record)
         assert ledger.lease(trial, "bob", 60) is None

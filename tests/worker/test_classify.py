@@ -28,10 +28,12 @@ class AcceleratorError(RuntimeError):
 
 PLAIN_OUT_OF_MEMORY = [
     torch.OutOfMemoryError(
-        "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 139.80 GiB of which 1.12 GiB is free."
+        "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 139.80 GiB, 1.12 GiB is free."
     ),
     RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 10.76 GiB total capacity)"),
-    RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported at some other API call"),
+    RuntimeError(
+        "CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported at some other API call"
+    ),
     RuntimeError("HIP out of memory. Tried to allocate 512.00 MiB"),
     AcceleratorError("CUDA error: out of memory", 2),
 ]
@@ -56,10 +58,12 @@ CUDA_FAULTS = [
 ]
 HOST_MEMORY = [
     RuntimeError(
-        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
-        "1073741824 bytes. Error code 12 (Cannot allocate memory)"
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
+        "allocate 1073741824 bytes. Error code 12 (Cannot allocate memory)"
     ),
-    RuntimeError("[enforce fail at alloc_cpu.cpp:116] . DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes."),
+    RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:116] . DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes."
+    ),
     RuntimeError("std::bad_alloc"),
     MemoryError("Unable to allocate 3.9 GiB for an array"),
     OSError(errno.ENOMEM, "Cannot allocate memory"),
@@ -67,12 +71,14 @@ HOST_MEMORY = [
 ]
 SHARED_MEMORY = [
     RuntimeError(
-        "DataLoader worker (pid 4321) is killed by signal: Bus error. It is possible that dataloader's workers are out of "
-        "shared memory. Please try to raise your shared memory limit."
+        "DataLoader worker (pid 4321) is killed by signal: Bus error. It is possible that dataloader's workers are "
+        "out of shared memory. Please try to raise your shared memory limit."
     ),
     RuntimeError("unable to write to file </torch_4321_123_0>: No space left on device (28)"),
     RuntimeError("unable to open shared memory object </torch_4321_9> in read-write mode: Too many open files (24)"),
-    RuntimeError("unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm)."),
+    RuntimeError(
+        "unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm)."
+    ),
 ]
 USER_MISTAKES = [
     RuntimeError("mat1 and mat2 shapes cannot be multiplied (16x512 and 256x10)"),
@@ -113,7 +119,9 @@ def test_a_disguised_out_of_memory_needs_a_full_device_as_witness(text: str) -> 
 def test_other_texts_get_their_own_class_however_full_the_device(
     errors: list[Exception], outcome: Outcome, evidence: MemoryEvidence
 ) -> None:
-    assert [(str(error), outcome_of(error, evidence)) for error in errors] == [(str(error), outcome) for error in errors]
+    assert [(str(error), outcome_of(error, evidence)) for error in errors] == [
+        (str(error), outcome) for error in errors
+    ]
 
 
 def data_error(cause: Exception) -> DataError:

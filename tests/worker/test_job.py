@@ -218,9 +218,7 @@ def test_an_example_that_cannot_be_repeated_is_refused_when_the_job_is_built(tmp
     ("fields", "message"),
     [({"image_size": 64}, "settled by the workload's"), ({"conv1_stride": 2}, "conv1 stride")],
 )
-def test_options_that_would_have_no_effect_are_refused(
-    fields: dict[str, int], message: str, tmp_path: Path
-) -> None:
+def test_options_that_would_have_no_effect_are_refused(fields: dict[str, int], message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message):
         build(tmp_path, JOBS["tensor"], **fields)
 

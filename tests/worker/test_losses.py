@@ -87,9 +87,7 @@ def test_fewer_classes_than_scores_are_kept_to() -> None:
 
 
 def test_more_classes_than_scores_are_an_error() -> None:
-    with pytest.raises(
-        TraindynoError, match="60 classes were asked for, but the model returns scores for 50"
-    ):
+    with pytest.raises(TraindynoError, match="60 classes were asked for, but the model returns scores for 50"):
         random_target(torch.zeros(1, 50), classes=60)
 
 
@@ -104,10 +102,7 @@ def test_the_users_loss_gets_the_whole_output_and_the_target() -> None:
 
 
 def test_the_users_loss_may_do_without_a_target() -> None:
-    assert (
-        Criterion(loss=lambda output, target: output["boxes"].sum())({"boxes": torch.ones(2)}, None).item()
-        == 2
-    )
+    assert Criterion(loss=lambda output, target: output["boxes"].sum())({"boxes": torch.ones(2)}, None).item() == 2
 
 
 @pytest.mark.parametrize(("returned", "message"), [(torch.ones(4), r"shape \(4,\)"), (0.5, "float")])

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from worker.counted_device import run_on_counted_device
 
 from traindyno.analysis.max_batch import conclude_max_batch
 from traindyno.core.answers import MaxBatchAnswer
 from traindyno.core.records import Budget, Settings, TrialRecord, TrialSpec, WorkloadSpec
 from traindyno.search.max_batch import MaxBatchSearch
+from worker.counted_device import run_on_counted_device
 
 LIMITS = [1, 2, 3, 100, 1500, 4096, 4097, 5000, 8192, 30000]
 JOB = """

@@ -36,9 +36,7 @@ def test_random_data_does_not_diverge_in_some_hundred_steps(name: OptimizerName)
     assert loss.item() < first
 
 
-@pytest.mark.parametrize(
-    "given", [torch.optim.RMSprop, lambda parameters: torch.optim.RMSprop(parameters, lr=0.1)]
-)
+@pytest.mark.parametrize("given", [torch.optim.RMSprop, lambda parameters: torch.optim.RMSprop(parameters, lr=0.1)])
 def test_a_class_and_a_function_both_make_an_optimiser(given: Any) -> None:
     assert isinstance(make_optimizer(given, nn.Linear(2, 2).parameters()), torch.optim.RMSprop)
 
@@ -56,9 +54,7 @@ def test_a_model_without_trainable_parameters_is_pointed_to_inference() -> None:
     assert "infer" in str(raised.value.hint)
 
 
-@pytest.mark.parametrize(
-    "given", [torch.optim.SGD([nn.Parameter(torch.ones(1))]), "sgd", lambda parameters: None]
-)
+@pytest.mark.parametrize("given", [torch.optim.SGD([nn.Parameter(torch.ones(1))]), "sgd", lambda parameters: None])
 def test_what_makes_no_optimiser_is_an_error_with_an_example(given: Any) -> None:
     with pytest.raises(TraindynoError, match="not something that makes") as raised:
         make_optimizer(given, nn.Linear(2, 2).parameters())

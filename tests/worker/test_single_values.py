@@ -15,9 +15,7 @@ def taught(model: nn.Module) -> nn.Module:
 
 
 @pytest.mark.parametrize(("kind", "shape"), [(nn.BatchNorm1d, (1, 4)), (nn.BatchNorm2d, (1, 4, 1, 1))])
-def test_a_single_value_is_normalised_by_the_running_statistics(
-    kind: type[nn.Module], shape: tuple[int, ...]
-) -> None:
+def test_a_single_value_is_normalised_by_the_running_statistics(kind: type[nn.Module], shape: tuple[int, ...]) -> None:
     model = kind(4)
     with pytest.raises(ValueError) as raised:  # noqa: PT011 - the text is checked below
         model(torch.ones(shape))

@@ -79,9 +79,7 @@ def test_a_path_is_relative_to_the_current_folder(file: Path, monkeypatch: pytes
 
 def test_a_file_imports_its_neighbours(file: Path) -> None:
     (file.parent / "neighbour_of_my_job.py").write_text("WIDTH = 5")
-    file.write_text(
-        "from neighbour_of_my_job import WIDTH\nfrom torch import nn\ndef f(): return nn.Linear(WIDTH, 1)"
-    )
+    file.write_text("from neighbour_of_my_job import WIDTH\nfrom torch import nn\ndef f(): return nn.Linear(WIDTH, 1)")
     model = build_model(load_workload(f"{file}:f"))
     assert isinstance(model, nn.Linear)
     assert model.in_features == 5

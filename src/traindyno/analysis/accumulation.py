@@ -24,9 +24,7 @@ class BatchSplit(Record, frozen=True):
         text = f"Micro-batch {self.micro_batch} × {self.accumulation_steps} accumulation steps"
         if self.effective_batch == wanted:
             return f"{text} make an effective batch of {wanted}."
-        return (
-            f"{text} make {self.effective_batch}, slightly more than {wanted}, which does not split evenly."
-        )
+        return f"{text} make {self.effective_batch}, slightly more than {wanted}, which does not split evenly."
 
 
 def split_batch(effective_batch: int, safe_batch: int) -> BatchSplit:

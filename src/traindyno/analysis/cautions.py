@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from traindyno.core.machine import POWER_CAP
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 
@@ -11,17 +12,30 @@ BENIGN = (Outcome.OK, Outcome.OUT_OF_DEVICE_MEMORY, Outcome.OUT_OF_HOST_MEMORY)
 def cautions(records: Sequence[TrialRecord]) -> tuple[str, ...]:
     """Sentences a reader must see before trusting the numbers."""
     timed = [record for record in records if record.spec.kind != "fit"]
-    return (*_throttled(timed), *_foreign(records), *_unsteady(records), *_failures(records))
+    return (
+        *_throttled(timed),
+        *_power_capped(timed),
+        *_foreign(records),
+        *_unsteady(records),
+        *_notes(records),
+        *_failures(records),
+    )
 
 
 def _throttled(records: Sequence[TrialRecord]) -> list[str]:
-    reasons = sorted({reason for record in records for reason in record.conditions.throttle_reasons})
-    count = sum(bool(record.conditions.throttle_reasons) for record in records)
-    return (
-        [f"The device was throttled in {count} of {len(records)} trials: {', '.join(reasons)}."]
-        if reasons
-        else []
-    )
+    slowed = [record for record in records if set(record.conditions.throttle_reasons) - {POWER_CAP}]
+    reasons = sorted({reason for record in slowed for reason in record.conditions.throttle_reasons})
+    if not slowed:
+        return []
+    return [f"The device was throttled in {len(slowed)} of {len(records)} trials: {', '.join(reasons)}."]
+
+
+def _power_capped(records: Sequence[TrialRecord]) -> list[str]:
+    """Not a fault: a large GPU under load draws all it may, and its sustained speed is what that allows."""
+    capped = sum(POWER_CAP in record.conditions.throttle_reasons for record in records)
+    if not capped:
+        return []
+    return [f"In {capped} of {len(records)} trials the GPU ran at its power limit, which set its clocks."]
 
 
 def _foreign(records: Sequence[TrialRecord]) -> list[str]:
@@ -38,6 +52,14 @@ def _unsteady(records: Sequence[TrialRecord]) -> list[str]:
         f"{len(unsteady)} of {len(timed)} trials did not become steady: other work on this machine, or heat. "
         "Give them more time with --trial-seconds."
     ]
+
+
+def _notes(records: Sequence[TrialRecord]) -> list[str]:
+    """What the trials themselves remarked, once per batch size."""
+    remarks = {
+        (record.batch_size, note) for record in records if record.measurement for note in record.measurement.notes
+    }
+    return [f"Batch {size}: {note}." for size, note in sorted(remarks)]
 
 
 def _failures(records: Sequence[TrialRecord]) -> list[str]:

@@ -30,9 +30,7 @@ class BatchChoice(Record, frozen=True):
     saturated_from: int | None
 
 
-def choose_batch(
-    curve: Sequence[CurvePoint], margin: float, out_of_memory_from: int | None = None
-) -> BatchChoice:
+def choose_batch(curve: Sequence[CurvePoint], margin: float, out_of_memory_from: int | None = None) -> BatchChoice:
     """What a curve offers. Without saturation the largest safe batch is recommended, unless it is slower."""
     best = best_point(curve)
     safe = safe_points(curve, margin, out_of_memory_from) or list(curve)
@@ -60,9 +58,7 @@ def best_point(curve: Sequence[CurvePoint]) -> CurvePoint:
     return max([best, *(point for point in curve if point.ci95[0] > best.examples_per_second)], key=_rate)
 
 
-def safe_points(
-    curve: Sequence[CurvePoint], margin: float, out_of_memory_from: int | None = None
-) -> list[CurvePoint]:
+def safe_points(curve: Sequence[CurvePoint], margin: float, out_of_memory_from: int | None = None) -> list[CurvePoint]:
     """The points that leave the margin of the memory free; unknown memory counts as free."""
     return [
         point

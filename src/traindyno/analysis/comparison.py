@@ -65,10 +65,7 @@ def throughput_rows(a: ThroughputAnswer, b: ThroughputAnswer) -> tuple[CompareRo
     """Examples per second at the batch sizes both measured, and best against best."""
     points_a = {point.batch_size: point for point in a.curve}
     points_b = {point.batch_size: point for point in b.curve}
-    pairs = [
-        (f"batch {size}", points_a[size], points_b[size])
-        for size in sorted(points_a.keys() & points_b.keys())
-    ]
+    pairs = [(f"batch {size}", points_a[size], points_b[size]) for size in sorted(points_a.keys() & points_b.keys())]
     best_a, best_b = best_point(a.curve), best_point(b.curve)
     pairs.append((f"best ({best_a.batch_size} and {best_b.batch_size})", best_a, best_b))
     return tuple(
@@ -136,9 +133,7 @@ def _counted(key: str, a: int | None, b: int | None) -> CompareRow:
         verdict = "the same"
     else:
         factor = max(ratio, 1 / ratio)
-        verdict = (
-            f"{'B' if ratio > 1 else 'A'} fits {_factor(factor)} {'as many' if factor >= 1.1 else 'more'}"
-        )
+        verdict = f"{'B' if ratio > 1 else 'A'} fits {_factor(factor)} {'as many' if factor >= 1.1 else 'more'}"
     return CompareRow(key=key, a=a, b=b, ratio=ratio, ci95=None, verdict=verdict)
 
 

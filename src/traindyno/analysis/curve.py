@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from traindyno.analysis.intervals import combine_processes, median, relative_half_width
 from traindyno.analysis.probes import counts
 from traindyno.core.answers import CurvePoint
+from traindyno.core.machine import POWER_CAP
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Measurement, TrialRecord
 
@@ -18,9 +19,7 @@ _NOISY_HALF_WIDTH = 0.05
 
 def build_curve(records: Sequence[TrialRecord]) -> tuple[CurvePoint, ...]:
     """One point per batch size that ran, ascending, each over all the fresh processes that measured it."""
-    measured = [
-        record for record in records if record.spec.kind == "speed" and record.measurement is not None
-    ]
+    measured = [record for record in records if record.spec.kind == "speed" and record.measurement is not None]
     sizes = sorted({record.batch_size for record in measured})
     return tuple(_point(size, [record for record in measured if record.batch_size == size]) for size in sizes)
 
@@ -40,10 +39,7 @@ def failures_besides_memory(records: Sequence[TrialRecord]) -> dict[int, Outcome
     return {
         record.batch_size: record.outcome
         for record in records
-        if record.spec.kind == "speed"
-        and counts(record)
-        and not record.ok
-        and not record.outcome.out_of_memory
+        if record.spec.kind == "speed" and counts(record) and not record.ok and not record.outcome.out_of_memory
     }
 
 
@@ -85,19 +81,15 @@ def _memory_share(measurements: Sequence[Measurement]) -> float | None:
 
 
 def _evaluation_step_seconds(measurements: Sequence[Measurement]) -> float | None:
-    known = [
-        found.evaluation_step_seconds for found in measurements if found.evaluation_step_seconds is not None
-    ]
+    known = [found.evaluation_step_seconds for found in measurements if found.evaluation_step_seconds is not None]
     return median(known) if known else None
 
 
-def _marks(
-    records: Sequence[TrialRecord], measurements: Sequence[Measurement], noisy: bool
-) -> tuple[str, ...]:
+def _marks(records: Sequence[TrialRecord], measurements: Sequence[Measurement], noisy: bool) -> tuple[str, ...]:
     marks = []
     if not all(measurement.steady for measurement in measurements):
         marks.append(NOT_STEADY)
-    reasons = sorted({reason for record in records for reason in record.conditions.throttle_reasons})
+    reasons = sorted({reason for record in records for reason in record.conditions.throttle_reasons} - {POWER_CAP})
     marks.extend(f"{THROTTLED}: {reason}" for reason in reasons)
     if noisy:
         marks.append(NOISY)

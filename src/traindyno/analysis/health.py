@@ -84,9 +84,7 @@ def _shared_memory(facts: DoctorFacts) -> Iterator[Finding]:
     size, free = facts.memory.shared_bytes, facts.memory.shared_free_bytes
     if size is None:
         text = "/dev/shm cannot be read: loader workers may fail"
-        yield Finding(
-            level="note", subject="shared memory", text=text, remedy="mount -t tmpfs tmpfs /dev/shm"
-        )
+        yield Finding(level="note", subject="shared memory", text=text, remedy="mount -t tmpfs tmpfs /dev/shm")
     elif size < SMALLEST_SHARED_BYTES:
         yield Finding(
             level="problem",

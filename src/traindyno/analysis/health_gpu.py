@@ -103,9 +103,7 @@ def _subject(gpu: GpuFacts) -> str:
 
 def _describe(gpu: GpuFacts) -> str:
     limit = "" if gpu.power_limit_watts is None else f", power limit {gpu.power_limit_watts:.0f} W"
-    return (
-        f"{gpu.name}, {format_bytes(gpu.free_memory_bytes)} free of {format_bytes(gpu.memory_bytes)}{limit}"
-    )
+    return f"{gpu.name}, {format_bytes(gpu.free_memory_bytes)} free of {format_bytes(gpu.memory_bytes)}{limit}"
 
 
 def _slices(gpu: GpuFacts) -> Iterator[Finding]:

@@ -40,9 +40,7 @@ def is_simulated(document: Document) -> bool:
     """Whether any answer in the document came from the simulated runner."""
     answers = document.answer if isinstance(document.answer, list | tuple) else [document.answer]
     return any(
-        bool(answer.get("simulated"))
-        if isinstance(answer, dict)
-        else bool(getattr(answer, "simulated", False))
+        bool(answer.get("simulated")) if isinstance(answer, dict) else bool(getattr(answer, "simulated", False))
         for answer in answers
     )
 

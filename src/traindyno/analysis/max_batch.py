@@ -111,9 +111,7 @@ def _retries(probes: Probes) -> list[str]:
         return []
     if quiet == 0:
         return ["Every size tried made the allocator free its cache and try again: they run, but slowly."]
-    return [
-        f"Above batch {quiet} the allocator had to free its cache and try again: larger ones run, but slowly."
-    ]
+    return [f"Above batch {quiet} the allocator had to free its cache and try again: larger ones run, but slowly."]
 
 
 def _limited(limit: int | None, model: MemoryModel | None, limit_bytes: int | None) -> list[str]:

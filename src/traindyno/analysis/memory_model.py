@@ -39,9 +39,7 @@ def fit_memory(peaks: Mapping[int, int]) -> MemoryModel | None:
     total = math.fsum(weights.values())
     mean_size = math.fsum(weights[size] * size for size in peaks) / total
     mean_peak = math.fsum(weights[size] * peak for size, peak in peaks.items()) / total
-    covariance = math.fsum(
-        weights[size] * (size - mean_size) * (peak - mean_peak) for size, peak in peaks.items()
-    )
+    covariance = math.fsum(weights[size] * (size - mean_size) * (peak - mean_peak) for size, peak in peaks.items())
     variance = math.fsum(weights[size] * (size - mean_size) ** 2 for size in peaks)
     slope = covariance / variance
     if slope <= 0:
@@ -50,9 +48,7 @@ def fit_memory(peaks: Mapping[int, int]) -> MemoryModel | None:
     return MemoryModel(
         intercept_bytes=intercept,
         slope_bytes=slope,
-        relative_error=max(
-            abs(intercept + slope * size - peak) / max(peak, 1) for size, peak in peaks.items()
-        ),
+        relative_error=max(abs(intercept + slope * size - peak) / max(peak, 1) for size, peak in peaks.items()),
     )
 
 

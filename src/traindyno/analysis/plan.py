@@ -134,9 +134,7 @@ def _nearly_full(fastest: PlanRow, curve: Sequence[CurvePoint], margin: float) -
     return f"Batch {fastest.batch_size} fills {full} of the memory: a long run may not survive at it."
 
 
-def _evaluation_source(
-    curve: Sequence[CurvePoint], job: TrainingJob, known: Mapping[int, float]
-) -> str | None:
+def _evaluation_source(curve: Sequence[CurvePoint], job: TrainingJob, known: Mapping[int, float]) -> str | None:
     if job.eval_every_epochs is not None and not job.eval_examples:
         return "Evaluation is not counted: the number of evaluation examples was not given."
     if not job.eval_examples or all(point.batch_size in known for point in curve):

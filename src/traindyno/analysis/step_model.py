@@ -28,8 +28,7 @@ def _weighted_line(curve: Sequence[CurvePoint]) -> tuple[float, float]:
     mean_size = math.fsum(w * p.batch_size for w, p in zip(weights, curve, strict=True)) / total
     mean_time = math.fsum(w * p.step_seconds for w, p in zip(weights, curve, strict=True)) / total
     covariance = math.fsum(
-        w * (p.batch_size - mean_size) * (p.step_seconds - mean_time)
-        for w, p in zip(weights, curve, strict=True)
+        w * (p.batch_size - mean_size) * (p.step_seconds - mean_time) for w, p in zip(weights, curve, strict=True)
     )
     variance = math.fsum(w * (p.batch_size - mean_size) ** 2 for w, p in zip(weights, curve, strict=True))
     beta = covariance / variance

@@ -60,9 +60,7 @@ def conclude_throughput(
         verdicts=(*throughput_verdicts(curve, choice, on_gpu, end, drift), *_other_failures(records)),
         out_of_memory_from=end,
         predicted_memory_limit_batch=(
-            predict_batch(memory_model, limit_bytes)
-            if memory_model is not None and limit_bytes is not None
-            else None
+            predict_batch(memory_model, limit_bytes) if memory_model is not None and limit_bytes is not None else None
         ),
         memory_limit_bytes=limit_bytes,
         memory_model=memory_model,
@@ -91,9 +89,7 @@ def _other_failures(records: Sequence[TrialRecord]) -> list[str]:
         for size, outcome in sorted(failures_besides_memory(records).items())
     ]
     if any(needs_two_examples(record) for record in records):
-        sentences.append(
-            "Batch 1 was left out: the model's batch normalisation needs two examples to train on."
-        )
+        sentences.append("Batch 1 was left out: the model's batch normalisation needs two examples to train on.")
     return sentences
 
 

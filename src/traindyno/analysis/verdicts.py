@@ -10,7 +10,7 @@ from traindyno.core.answers import CurvePoint
 from traindyno.core.units import format_percent, format_rate, format_seconds
 
 _FLAT_STEP = 1.15
-_FLAT_STEP_UPPER_END = 1.2
+_FLAT_STEP_UPPER_END = 1.7
 _FLAT_OVERALL = 1.35
 _DROP = 0.03
 _MOST_DROPS = 3
@@ -55,13 +55,9 @@ def fixed_cost(curve: Sequence[CurvePoint], on_gpu: bool) -> str | None:
     if len(flat) < 2:
         return None
     times = [point.step_seconds for point in flat]
-    text = (
-        f"Up to batch {flat[-1].batch_size} a step takes {_span(min(times), max(times))} whatever the batch"
-    )
+    text = f"Up to batch {flat[-1].batch_size} a step takes {_span(min(times), max(times))} whatever the batch"
     if on_gpu:
-        return (
-            f"{text}: small batches are launch-bound, the host launches work slower than the device does it."
-        )
+        return f"{text}: small batches are launch-bound, the host launches work slower than the device does it."
     return f"{text}: a fixed cost per step outweighs the examples."
 
 
@@ -99,9 +95,7 @@ def drifting(drift: tuple[float, Interval] | None) -> str | None:
     )
 
 
-def _unsaturated(
-    curve: Sequence[CurvePoint], choice: BatchChoice, rate: str, out_of_memory_from: int | None
-) -> str:
+def _unsaturated(curve: Sequence[CurvePoint], choice: BatchChoice, rate: str, out_of_memory_from: int | None) -> str:
     if choice.best != curve[-1].batch_size:
         return f"The curve does not show where throughput saturates; the best is {rate}."
     if len(curve) == 1:

@@ -18,6 +18,4 @@ def examine_machine(store_folder: Path, reader: GpuReader | None = None) -> Doct
             opened.close()
     facts = doctor_facts(store_folder, reader)
     findings = examine(facts)
-    return DoctorAnswer(
-        facts=facts, findings=findings, healthy=all(finding.level != "problem" for finding in findings)
-    )
+    return DoctorAnswer(facts=facts, findings=findings, healthy=all(finding.level != "problem" for finding in findings))

@@ -31,8 +31,8 @@ def catching_interrupts() -> Iterator[Interrupts]:
         yield interrupts
         return
     previous: dict[int, Any] = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
-        previous[number] = signal.signal(number, interrupts.request)
+    for wanted in (signal.SIGINT, signal.SIGTERM):
+        previous[wanted] = signal.signal(wanted, interrupts.request)
     try:
         yield interrupts
     finally:

@@ -24,15 +24,13 @@ def max_batch(request: MaxBatchRequest, context: Context) -> Document:
         title = f"largest batch of {', '.join(workload.model for workload in request.workloads)}"
         with open_study(workshop, context, request, title) as study:
             answers = tuple(
-                answer
-                for workload in request.workloads
-                if (answer := _one_model(study, request, workload)) is not None
+                answer for workload in request.workloads if (answer := _one_model(study, request, workload)) is not None
             )
             if not any(answer.max_batch is not None for answer in answers):
                 raise _nothing_fits(study)
-            answer = answers[0] if len(request.workloads) == 1 else answers
+            whole = answers[0] if len(request.workloads) == 1 else answers
             hint = f"traindyno throughput --model {request.workloads[0].model}"
-            return finished_document(study, request, answer, cautions(study.records), hint)
+            return finished_document(study, request, whole, cautions(study.records), hint)
 
 
 def _one_model(study: Study, request: MaxBatchRequest, workload: WorkloadSpec) -> MaxBatchAnswer | None:

@@ -15,8 +15,6 @@ def hash_source(model: str) -> str | None:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise UsageError(
-            f"there is no file {path}", "give its path relative to the folder you are in"
-        ) from None
+        raise UsageError(f"there is no file {path}", "give its path relative to the folder you are in") from None
     except PermissionError:
         raise UsageError(f"the file {path} cannot be read", "check its permissions") from None

@@ -13,11 +13,12 @@ from traindyno.app.workshop import Workshop
 from traindyno.core.codec import plain
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.events import Notice, StudyFinished, StudyStarted, TrialFinished, TrialStarted
+from traindyno.core.machine import MachineFacts
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import Request
 from traindyno.search.strategy import Proposal, Strategy
-from traindyno.store.ledger import Lease, StudyRow, owner_here
+from traindyno.store.ledger import Lease, StudyRow, StudyState, owner_here
 
 LEASE_SECONDS = 120.0
 RETRIES = 2
@@ -93,7 +94,8 @@ class Study:
         lease = ledger.lease(trial_id, self._owner, LEASE_SECONDS)
         if lease is None:
             raise TraindynoError(
-                f"trial {ordinal} of study {self.row.name!r} is held by another process", "wait until that run has ended"
+                f"trial {ordinal} of study {self.row.name!r} is held by another process",
+                "wait until that run has ended",
             )
         expected = max(proposal.expected_trials, ordinal)
         self._context.emit(
@@ -110,7 +112,10 @@ class Study:
         ledger.commit(lease, record)
         self._context.emit(
             TrialFinished(
-                ordinal=ordinal, expected_trials=expected, record=record, remaining_seconds=self._remaining(expected, record)
+                ordinal=ordinal,
+                expected_trials=expected,
+                record=record,
+                remaining_seconds=self._remaining(expected, record),
             )
         )
         return record
@@ -138,7 +143,7 @@ class Study:
 
     def finish(self, answer: Any, warnings: tuple[str, ...] = ()) -> str:
         """Write the answer, or what there is of it; return the study's state."""
-        state = "done" if self.cut is None else "interrupted"
+        state: StudyState = "done" if self.cut is None else "interrupted"
         self.workshop.ledger.finish(self.row.name, state, plain(answer), warnings, owner=self._owner)
         self._context.emit(StudyFinished(study=self.row.name, state=state, seconds=self.seconds))
         return state
@@ -182,10 +187,17 @@ def _same_machine(row: StudyRow, workshop: Workshop) -> None:
     """Trials of two machines or versions in one study would be compared silently: refuse."""
     if row.machine is None or workshop.runner.simulated:
         return
-    then, now = row.machine, workshop.machine
+    for what, then, now in _differences(row.machine, workshop.machine):
+        raise UsageError(
+            f"study {row.name!r} was begun with {what} {then}; here it is {now}",
+            "begin a new study here, then `traindyno compare` the two",
+        )
+
+
+def _differences(then: MachineFacts, now: MachineFacts) -> Iterator[tuple[str, object, object]]:
     for what in ("hostname", "torch", "cuda", "cpu_model"):
         if getattr(then, what) != getattr(now, what):
-            raise UsageError(
-                f"study {row.name!r} was begun with {what} {getattr(then, what)}; here it is {getattr(now, what)}",
-                "begin a new study here, then `traindyno compare` the two",
-            )
+            yield what, getattr(then, what), getattr(now, what)
+    before, after = ([gpu.uuid for gpu in facts.gpus] for facts in (then, now))
+    if before != after:
+        yield "the GPUs", ", ".join(before) or "none", ", ".join(after) or "none"

@@ -21,12 +21,16 @@ _OPTIONS = (
         "--repeats", type=click.IntRange(1), default=3, show_default=True,
         help="Fresh processes per size; the interval covers the variation between them.",
     ),
-    click.option("--refine/--no-refine", default=True, show_default=True, help="Add sizes around the best and near the limit."),
+    click.option(
+        "--refine/--no-refine", default=True, show_default=True, help="Add sizes around the best and near the limit."
+    ),
     click.option(
         "--trial-seconds", type=DURATION, default="10s", show_default=True, metavar="TIME",
         help="Longest measuring time of one trial that does not become precise.",
     ),
-    click.option("--margin", type=SHARE, default="5%", show_default=True, help="Memory a recommended batch leaves free."),
+    click.option(
+        "--margin", type=SHARE, default="5%", show_default=True, help="Memory a recommended batch leaves free."
+    ),
 )  # fmt: skip
 
 

@@ -79,7 +79,9 @@ class LiveView:
         assert self._started is not None
         done, total = self._started.ordinal - 1, self._started.expected_trials
         row = Table.grid(padding=(0, 1))
-        row.add_row(f"trial {done + 1} of about {total}", ProgressBar(total=total, completed=done, width=30), self._eta())
+        row.add_row(
+            f"trial {done + 1} of about {total}", ProgressBar(total=total, completed=done, width=30), self._eta()
+        )
         return row
 
     def _eta(self) -> str:
@@ -90,5 +92,7 @@ class LiveView:
 
 
 def _finished_line(event: TrialFinished) -> Text:
-    sign, style = ("✓", "green") if event.record.ok else ("✗", "red" if not event.record.outcome.out_of_memory else "yellow")
+    sign, style = (
+        ("✓", "green") if event.record.ok else ("✗", "red" if not event.record.outcome.out_of_memory else "yellow")
+    )
     return Text.assemble((f"{sign} ", style), f"{describe_spec(event.record.spec)}: {describe_record(event.record)}")

@@ -62,7 +62,9 @@ def _defaults(command: click.Command) -> dict[str, object]:
     """What `traindyno.toml` says about this command; a key that no command knows is refused."""
     if not Path(PROJECT_FILE).is_file():
         return {}
-    everywhere = {option.lstrip("-") for name in COMMANDS for parameter in _load(name).params for option in parameter.opts}
+    everywhere = {
+        option.lstrip("-") for name in COMMANDS for parameter in _load(name).params for option in parameter.opts
+    }
     if unknown := unknown_keys(everywhere):
         near = get_close_matches(unknown[0], everywhere, n=1)
         raise UsageError(

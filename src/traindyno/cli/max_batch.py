@@ -20,7 +20,10 @@ from traindyno.cli.parameters import SHARE
 @click.option("--limit", type=click.IntRange(1), help="Largest batch of interest.")
 @click.option("--margin", type=SHARE, default="5%", show_default=True, help="Memory the safe batch leaves free.")
 @click.option(
-    "--effective-batch", type=click.IntRange(1), metavar="N", help="Also split N into micro-batch × accumulation that fits."
+    "--effective-batch",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Also split N into micro-batch × accumulation that fits.",
 )
 @bench_options
 @click.option("--dry-run", is_flag=True, help="Print the plan and its cost, measure nothing.")

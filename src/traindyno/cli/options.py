@@ -20,7 +20,8 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print exactly one 
 
 _WORKLOAD = (
     click.option(
-        "--image-size", type=click.IntRange(1), metavar="PIXELS", help="Side of the square input. [default: the model's own]"
+        "--image-size", type=click.IntRange(1), metavar="PIXELS",
+        help="Side of the square input. [default: the model's own]",
     ),
     click.option("--classes", type=click.IntRange(2), help="Number of classes. [default: the model's own]"),
     click.option(
@@ -28,7 +29,8 @@ _WORKLOAD = (
         help="Optimiser; sgd has momentum 0.9.",
     ),
     click.option(
-        "--mode", type=click.Choice(["train", "infer"]), default="train", show_default=True, help="Training step or forward pass."
+        "--mode", type=click.Choice(["train", "infer"]), default="train", show_default=True,
+        help="Training step or forward pass.",
     ),
     click.option(
         "--conv1-stride", type=click.IntRange(1, 2), help="Stride of the first convolution (ir: models only)."

@@ -10,7 +10,7 @@ from traindyno.core.sweeps import parse_sweep
 from traindyno.core.units import parse_bytes, parse_seconds, parse_share
 
 
-class Parsed(click.ParamType):
+class Parsed(click.ParamType[Any]):
     """An option value read by one of the core's parsers."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:

@@ -26,7 +26,9 @@ def default_map(command: click.Command, known_commands: dict[str, Any], path: Pa
     own = tables.get(command.name or "", {})
     for key in own:
         if key not in options:
-            raise UsageError(f"{PROJECT_FILE}: [{command.name}] has no option {key!r}", f"see `traindyno {command.name} --help`")
+            raise UsageError(
+                f"{PROJECT_FILE}: [{command.name}] has no option {key!r}", f"see `traindyno {command.name} --help`"
+            )
     shared = {key: value for key, value in content.items() if key not in tables}
     chosen = {key: value for key, value in {**shared, **own}.items() if key in options}
     return {options[key].name or key: _value(options[key], value) for key, value in chosen.items()}

@@ -6,6 +6,7 @@ import click
 
 from traindyno.cli.options import store_options
 
+
 @click.command("report")
 @click.argument("study")
 @click.argument("file", type=click.Path(path_type=Path), required=False)

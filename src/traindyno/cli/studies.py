@@ -18,9 +18,8 @@ def command(store: str, as_json: bool) -> int:
         for row in list_studies(store)
     ]
     if as_json:
-        answer = {"studies": rows}
-        document = {"schema": "traindyno/1", "command": "studies", "study": None, "answer": answer, "trials": [], "warnings": []}
-        click.echo(json.dumps(document, indent=2))
+        fields: dict[str, object] = {"study": None, "answer": {"studies": rows}, "trials": [], "warnings": []}
+        click.echo(json.dumps({"schema": "traindyno/1", "command": "studies", **fields}, indent=2))
     elif rows:
         _print_table(rows)
     else:

@@ -36,7 +36,7 @@ REMEDIES: dict[Outcome, str] = {
     Outcome.OUT_OF_DEVICE_MEMORY: "Use a smaller batch or image, a lower precision, or free the device's memory.",
     Outcome.OUT_OF_HOST_MEMORY: "Use a smaller batch, fewer loader workers, or raise --memory-limit.",
     Outcome.OUT_OF_SHARED_MEMORY: "Enlarge /dev/shm (docker: --shm-size 8g), or use fewer workers or a smaller batch.",
-    Outcome.CUDA_FAULT: "Re-run with CUDA_LAUNCH_BLOCKING=1 to find the kernel; check label ranges and the driver's log.",
+    Outcome.CUDA_FAULT: "Run with CUDA_LAUNCH_BLOCKING=1 to find the kernel; check label ranges and the driver log.",
     Outcome.CRASH: "Native code ended the process: read the end of the log, then try without custom extensions.",
     Outcome.HANG: "No step finished in time: read the stack at the end of the log, or raise --step-timeout.",
     Outcome.TIMEOUT: "The trial made progress but outlived its limit: raise --trial-timeout or use a smaller workload.",
@@ -45,5 +45,5 @@ REMEDIES: dict[Outcome, str] = {
     Outcome.DATA_ERROR: "Reading the data raised: mend the file or dataset named in the traceback.",
     Outcome.NONFINITE: "The loss became NaN or infinite: lower the learning rate or use a wider precision.",
     Outcome.INTERRUPTED: "The study was stopped: continue it with `traindyno resume`.",
-    Outcome.INFRASTRUCTURE: "traindyno itself could not run the trial: check disk space and permissions, then `traindyno doctor`.",
+    Outcome.INFRASTRUCTURE: "The trial could not be run: check disk space and permissions, then `traindyno doctor`.",
 }

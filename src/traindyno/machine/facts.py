@@ -44,9 +44,7 @@ def collect(reader: GpuReader | None = None, root: Path = SYSTEM_ROOT) -> Machin
     )
 
 
-def resolve_device(
-    text: str | None, reader: GpuReader, cuda_build: Callable[[], str | None] = torch_cuda_build
-) -> str:
+def resolve_device(text: str | None, reader: GpuReader, cuda_build: Callable[[], str | None] = torch_cuda_build) -> str:
     """`cuda:N` or `cpu` for what the user wrote; nothing or `auto` means the first GPU that torch can use."""
     words = "auto" if text is None else text.strip().lower()
     if words == "cpu":

@@ -52,9 +52,7 @@ def _make_private(folder: Path) -> None:
             folder.mkdir(mode=0o700)
     except OSError as error:
         hint = "set XDG_RUNTIME_DIR to a folder that you can write to"
-        raise TraindynoError(
-            f"no folder for locks can be made at {folder}: {error.strerror}", hint
-        ) from error
+        raise TraindynoError(f"no folder for locks can be made at {folder}: {error.strerror}", hint) from error
     status = folder.lstat()
     ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
     if not ours or status.st_mode & 0o077:

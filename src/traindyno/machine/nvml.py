@@ -131,9 +131,7 @@ class NvmlReader:
 
     def _processes(self, handle: Any) -> Processes | None:
         versions = ("_v3", "_v2", "")
-        listed = self._first(
-            [f"nvmlDeviceGetComputeRunningProcesses{version}" for version in versions], handle
-        )
+        listed = self._first([f"nvmlDeviceGetComputeRunningProcesses{version}" for version in versions], handle)
         if listed is None:
             return None
         return {process.pid: (self._process_name(process.pid), process.usedGpuMemory) for process in listed}

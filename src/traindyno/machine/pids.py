@@ -14,9 +14,7 @@ Processes = Mapping[int, tuple[str | None, int | None]]
 """By pid: name and GPU memory in bytes, each null when unknown."""
 
 
-def foreign(
-    processes: Processes, own_pids: Collection[int], root: Path = SYSTEM_ROOT
-) -> tuple[str, ...] | None:
+def foreign(processes: Processes, own_pids: Collection[int], root: Path = SYSTEM_ROOT) -> tuple[str, ...] | None:
     """The processes that are not ours, as text; null when the driver counts pids of another namespace.
 
     Older drivers tell a container the host's pids. There a stranger's and ours cannot be told apart,

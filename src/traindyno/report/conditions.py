@@ -89,9 +89,7 @@ def _facts(machine: dict[str, Any]) -> Facts:
     found = [("GPU", _gpu(gpu)) for gpu in machine.get("gpus") or ()]
     found += [(label, one_line(machine[key])) for key, label in _PLAIN_FACTS.items() if machine.get(key)]
     if machine.get("cpus_usable") is not None:
-        found.append(
-            ("usable CPUs", f"{machine['cpus_usable']:g} of {machine.get('cpus_online') or NOT_AVAILABLE}")
-        )
+        found.append(("usable CPUs", f"{machine['cpus_usable']:g} of {machine.get('cpus_online') or NOT_AVAILABLE}"))
     if machine.get("memory_bytes") is not None:
         found.append(("memory", size(machine["memory_bytes"])))
     return tuple(found)

@@ -28,9 +28,7 @@ class Exporter(Record, frozen=True):
     @staticmethod
     def prepare(paths: Mapping[str, str | Path | None]) -> "Exporter":
         """Check every target, given as format → path; formats without a path are left out."""
-        targets = tuple(
-            Target(form=form, path=Path(path)) for form, path in paths.items() if path is not None
-        )
+        targets = tuple(Target(form=form, path=Path(path)) for form, path in paths.items() if path is not None)
         for target in targets:
             _check(target)
         _check_distinct(targets)
@@ -45,9 +43,7 @@ class Exporter(Record, frozen=True):
         return self._write(document, tuple(target for target in self.targets if RENDERERS[target.form].cheap))
 
     def _write(self, document: Document, targets: tuple[Target, ...]) -> tuple[Path, ...]:
-        failures = [
-            failure for failure in (_try_write(document, target) for target in targets) if failure is not None
-        ]
+        failures = [failure for failure in (_try_write(document, target) for target in targets) if failure is not None]
         if failures:
             raise TraindynoError("; ".join(error.message for error in failures), failures[0].hint)
         return tuple(target.path for target in targets)
@@ -58,9 +54,7 @@ def form_of(path: str | Path) -> str:
     ending = Path(path).suffix.lower()
     known = {known: form for form, renderer in RENDERERS.items() for known in renderer.endings}
     if ending not in known:
-        raise UsageError(
-            f"cannot tell the format of {path}", f"end the name in one of {', '.join(sorted(known))}"
-        )
+        raise UsageError(f"cannot tell the format of {path}", f"end the name in one of {', '.join(sorted(known))}")
     return known[ending]
 
 
@@ -88,9 +82,7 @@ def _try_write(document: Document, target: Target) -> TraindynoError | None:
         write_whole(target.path, rendered(document, target.form))
     except OSError as error:
         why = error.strerror or str(error)
-        return TraindynoError(
-            f"{target.path} could not be written: {why}", "`traindyno report` exports a study again"
-        )
+        return TraindynoError(f"{target.path} could not be written: {why}", "`traindyno report` exports a study again")
     except TraindynoError as error:
         return TraindynoError(f"{target.path} was not written: {error.message}", error.hint)
     return None
@@ -101,9 +93,7 @@ def _check(target: Target) -> None:
     if target.form not in RENDERERS:
         raise UsageError(f"there is no format {target.form!r}", f"choose one of {', '.join(RENDERERS)}")
     if path.is_dir():
-        raise UsageError(
-            f"{path} is a directory", f"name a file in it: {path / ('report' + _ending(target.form))}"
-        )
+        raise UsageError(f"{path} is a directory", f"name a file in it: {path / ('report' + _ending(target.form))}")
     if _is_stream(path):
         return
     _check_ending(target)

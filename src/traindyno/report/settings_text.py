@@ -11,9 +11,7 @@ def toml(adoption: Adoption) -> str:
     lines += [f"device = {_text(adoption.run.device)}"] if adoption.run.device else []
     if adoption.accumulation_steps is not None and adoption.accumulation_steps > 1:
         total = adoption.batch_size * adoption.accumulation_steps
-        lines.append(
-            f"# step the optimizer every {adoption.accumulation_steps} batches: {total} examples a step"
-        )
+        lines.append(f"# step the optimizer every {adoption.accumulation_steps} batches: {total} examples a step")
     return "\n".join(lines)
 
 

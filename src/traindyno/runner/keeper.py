@@ -42,12 +42,12 @@ class Keeper:
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         self._send({"ready": True})
         while True:
-            readable, _, _ = select.select([self._connection, self._wake_read], [], [])
+            readable, _, _ = select.select([self._connection.fileno(), self._wake_read], [], [])
             if self._wake_read in readable:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._wake_read, 4096)
                 self._bury()
-            if self._connection in readable and not self._receive():
+            if self._connection.fileno() in readable and not self._receive():
                 break
         self._end_trial()
 
@@ -79,7 +79,7 @@ class Keeper:
         return pid
 
     def _spawn_trial(self, order: dict[str, str], events: int, log: int) -> int:
-        """A whole new interpreter, for code that cannot stand a fork. The specification travels in an inherited pipe."""
+        """A whole new interpreter, for code that cannot stand a fork. The specification travels in a pipe."""
         read_end, write_end = os.pipe()
         command = [sys.executable, "-m", "traindyno.runner.child", str(os.getpid()), order["entry"]]
         descriptors = (read_end, events, log)

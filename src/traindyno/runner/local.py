@@ -118,11 +118,12 @@ class _RunningTrial:
             os.close(log)
 
     def _wait(self) -> None:
-        readable, _, _ = select.select([self._link.socket, *self._sources], [], [], TICK_SECONDS)
+        link = self._link.socket.fileno()
+        readable, _, _ = select.select([link, *self._sources], [], [], TICK_SECONDS)
         for descriptor in list(self._sources):
             if descriptor in readable:
                 self._read(descriptor)
-        if self._link.socket in readable:
+        if link in readable:
             self._hear_keeper()
 
     def _read(self, descriptor: int) -> None:
@@ -194,5 +195,3 @@ def resident_bytes(pid: int) -> int:
     with contextlib.suppress(OSError, IndexError), open(f"/proc/{pid}/statm") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return 0
-
-

@@ -84,9 +84,7 @@ def _reach(records: Sequence[TrialRecord], ran: Sequence[int]) -> int:
 def _next_above(records: Sequence[TrialRecord], left: Sequence[int], ran: Sequence[int]) -> int | None:
     """The next size above the largest that ran, unless one between failed; the smallest if none ran."""
     broken = [
-        record.batch_size
-        for record in records
-        if not (record.ok or ran_out(record) or needs_two_examples(record))
+        record.batch_size for record in records if not (record.ok or ran_out(record) or needs_two_examples(record))
     ]
     if not ran:
         return left[0] if left and len(broken) < _MOST_FAILURES_BEFORE_ANY_RUNS else None

@@ -115,12 +115,7 @@ class MaxBatchSearch:
         return None
 
     def _next_probe(self, view: View) -> Probe | None:
-        return (
-            self._second_probe(view)
-            or self._limit_probe(view)
-            or self._safe_probe(view)
-            or self._quiet_probe(view)
-        )
+        return self._second_probe(view) or self._limit_probe(view) or self._safe_probe(view) or self._quiet_probe(view)
 
     def _second_probe(self, view: View) -> Probe | None:
         """A second size, so that the growth of memory can be seen."""

@@ -4,7 +4,7 @@ The first round also finds out what fits. It begins with two anchor sizes whose 
 goes on with the sizes that should fit in random order, and ends with the first that should not, so that the
 curve shows where memory ends. Refinement adds sizes near the best and between the largest doubling and the
 limit. Further rounds repeat what ran, so that intervals cover the differences between processes and over
-time; sizes under half of the best are not worth more than two measurements.
+time.
 """
 
 import random
@@ -18,11 +18,8 @@ from traindyno.search.first_round import FirstRound, read_first_round
 from traindyno.search.refinement import refined_sizes
 from traindyno.search.strategy import Proposal, at_batch_size
 
-_HOPELESS = 0.5
-_ROUNDS_FOR_HOPELESS = 2
 _GUESSED_REFINED = 3
 _SMALLEST_WORTH_REFINING = 32
-_GUESSED_SHARE_WORTH_REPEATING = 0.65
 
 
 class ThroughputSweep:
@@ -61,7 +58,7 @@ class ThroughputSweep:
         return Proposal(
             spec=at_batch_size(self._template, size, repeat=repeat),
             reason=reason,
-            expected_trials=max(len(records) + 1, self._expected_trials(first, records)),
+            expected_trials=max(len(records) + 1, self._expected_trials(first)),
         )
 
     def _concerns(self, record: TrialRecord) -> bool:
@@ -79,9 +76,7 @@ class ThroughputSweep:
         return None
 
     def _refinement(self, first: FirstRound) -> tuple[int, int, str] | None:
-        pending = [
-            size for size in self._refined(first) if size not in first.tried and first.below_barrier(size)
-        ]
+        pending = [size for size in self._refined(first) if size not in first.tried and first.below_barrier(size)]
         return (self._shuffled(pending, 0)[0], 0, "closer look") if pending else None
 
     def _refined(self, first: FirstRound) -> tuple[int, ...]:
@@ -93,8 +88,7 @@ class ThroughputSweep:
         ran = {record.batch_size for record in records if record.ok} - failed
         for repeat in range(1, self._repeats):
             done = {record.batch_size for record in records if record.spec.repeat == repeat}
-            skipped = _hopeless(records) if repeat >= _ROUNDS_FOR_HOPELESS else set()
-            pending = sorted(ran - done - skipped)
+            pending = sorted(ran - done)
             if pending:
                 return self._shuffled(pending, repeat)[0], repeat, f"round {repeat + 1} of {self._repeats}"
         return None
@@ -103,19 +97,14 @@ class ThroughputSweep:
         """A random order that depends on the seed and the round alone, whichever sizes are left."""
         return sorted(sizes, key=lambda size: random.Random(f"{self._seed} {repeat} {size}").random())
 
-    def _expected_trials(self, first: FirstRound, records: Sequence[TrialRecord]) -> int:
+    def _expected_trials(self, first: FirstRound) -> int:
         """The sizes still to come in the first round, then the rounds over all that run."""
         refined = set(self._refined(first)) - set(first.tried) if first.complete else set()
         to_come = len(refined) + (0 if first.complete else first.likely_left)
         if self._refine and not first.complete and first.below_barrier(_SMALLEST_WORTH_REFINING):
             to_come += _GUESSED_REFINED
         running = len(first.ran) + to_come
-        if first.complete and len(records) > len(first.tried):
-            worth_repeating = float(running - len(_hopeless(records)))
-        else:
-            worth_repeating = running * _GUESSED_SHARE_WORTH_REPEATING
-        repeated = running * min(1, self._repeats - 1) + worth_repeating * max(0, self._repeats - 2)
-        return len(first.tried) + to_come + round(repeated)
+        return len(first.tried) + to_come + running * (self._repeats - 1)
 
 
 def doubling(smallest: int, largest: int | None) -> tuple[int, ...]:
@@ -127,13 +116,3 @@ def doubling(smallest: int, largest: int | None) -> tuple[int, ...]:
     if largest is not None and sizes[-1] < largest:
         sizes.append(largest)
     return tuple(sizes)
-
-
-def _hopeless(records: Sequence[TrialRecord]) -> set[int]:
-    """Sizes whose every measurement of the first two rounds is under half of the best one."""
-    rates: dict[int, list[float]] = {}
-    for record in records:
-        if record.measurement is not None and record.spec.repeat < _ROUNDS_FOR_HOPELESS:
-            rates.setdefault(record.batch_size, []).append(record.measurement.examples_per_second)
-    best = max((max(values) for values in rates.values()), default=0.0)
-    return {size for size, values in rates.items() if max(values) < _HOPELESS * best}

@@ -50,9 +50,7 @@ class Ledger:
     ) -> None:
         self.close()
 
-    def create_study(
-        self, name: str | None, command: str, request: Request, machine: MachineFacts | None
-    ) -> StudyRow:
+    def create_study(self, name: str | None, command: str, request: Request, machine: MachineFacts | None) -> StudyRow:
         """Write a new study; without a name it gets one from its command and the time."""
         with self._writing() as connection:
             return studies.create_study(connection, name, command, request, machine, self._clock())

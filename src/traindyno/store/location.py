@@ -32,7 +32,5 @@ def _is_plain_path(store: str) -> bool:
 def _sqlite_path(store: str) -> str:
     form = re.fullmatch(r"sqlite://(?:/([^?]*))?", store)
     if form is None:
-        raise UsageError(
-            f"{redact_url(store)!r} cannot be used: a store is an SQLite file so far", FORMS_HINT
-        )
+        raise UsageError(f"{redact_url(store)!r} cannot be used: a store is an SQLite file so far", FORMS_HINT)
     return form[1] or ""

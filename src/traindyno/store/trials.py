@@ -31,9 +31,7 @@ def enqueue_trial(connection: Connection, study_id: int, spec: TrialSpec, ordina
     return int(connection.scalars(same).one())
 
 
-def lease_trial(
-    connection: Connection, trial_id: int, owner: str, seconds: float, now: float
-) -> Lease | None:
+def lease_trial(connection: Connection, trial_id: int, owner: str, seconds: float, now: float) -> Lease | None:
     """The right to run a trial; null when it is finished or in living hands."""
     trial = _trial(connection, trial_id)
     if _finished(trial) or is_live(trial.owner, trial.expires, now):

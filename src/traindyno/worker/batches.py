@@ -104,9 +104,7 @@ def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
     return function(value)
 
 
-def _many(
-    example: torch.Tensor, batch_size: int, device: torch.device, generator: torch.Generator
-) -> torch.Tensor:
+def _many(example: torch.Tensor, batch_size: int, device: torch.device, generator: torch.Generator) -> torch.Tensor:
     """Zeros would run faster than real data on some devices, hence fresh values where any will do."""
     shape = (batch_size, *example.shape)
     if example.dtype not in DRAWN_DTYPES or example.numel() == 0:

@@ -43,7 +43,7 @@ class CudaDevice:
 
     def prepare(self, spec: TrialSpec) -> None:
         torch.cuda.set_device(self.torch_device)
-        torch.cuda.init()
+        torch.cuda.init()  # type: ignore[no-untyped-call]
         free, self._total_bytes = torch.cuda.mem_get_info(self.torch_device)
         limit = free if spec.memory_limit_bytes is None else min(free, spec.memory_limit_bytes)
         self._limit_bytes = limit
@@ -79,7 +79,7 @@ class CudaDevice:
 class CpuDevice:
     """The processor. Memory is the process's own: limited by the kernel, read from the kernel."""
 
-    # Room between the limit on resident memory and the limit on allocations: stacks and untouched pages also count there.
+    # Between the limit on resident memory and the one on allocations: stacks and untouched pages count there too.
     ALLOCATION_SLACK = 1 / 16
 
     def __init__(self, status: Callable[[str], int] | None = None) -> None:

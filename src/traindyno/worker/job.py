@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -50,6 +50,7 @@ class Job:
     training_step: Callable[[nn.Module, Any], Tensor] | None = None
     advice: str | None = None
     known: bool = False
+    notes: list[str] = field(default_factory=list)
 
     def batch(self, batch_size: int, device: torch.device, seed: int = 0) -> Any:
         """One batch that stays on the device; synthetic tensors are made there."""
@@ -57,13 +58,22 @@ class Job:
 
     def loss(self, model: nn.Module, batch: Any) -> Tensor:
         """Forward and loss of a training step."""
-        try:
-            return self._loss(model, batch)
-        except Exception as error:
-            if not self._taught(model, error):
-                self._advise(error)
-                raise
-        return self._loss(model, batch)
+        return self.bound_loss(model, batch)()
+
+    def bound_loss(self, model: nn.Module, batch: Any) -> Callable[[], Tensor]:
+        """Forward and loss of a batch that stays the same; how to hand it over is settled once, not each step."""
+        compute = self._bind(model, batch)
+
+        def loss() -> Tensor:
+            try:
+                return compute()
+            except Exception as error:
+                if not self._taught(model, error):
+                    self._advise(error)
+                    raise
+            return compute()
+
+        return loss
 
     def predict(self, model: nn.Module, batch: Any) -> Any:
         """Forward alone. Of a job with its own training step only that is known, so evaluation runs it."""
@@ -76,11 +86,13 @@ class Job:
     def make_optimizer(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
         return make_optimizer(self.optimizer, parameters)
 
-    def _loss(self, model: nn.Module, batch: Any) -> Tensor:
+    def _bind(self, model: nn.Module, batch: Any) -> Callable[[], Tensor]:
         if self.training_step is not None:
-            return scalar(self.training_step(model, batch), "training_step")
+            own_step = self.training_step
+            return lambda: scalar(own_step(model, batch), "training_step")
         inputs, target = split(batch, self.signature)
-        return self.criterion(call(model, inputs, self.signature), target)
+        criterion, signature = self.criterion, self.signature
+        return lambda: criterion(call(model, inputs, signature), target)
 
     def _predict(self, model: nn.Module, batch: Any) -> Any:
         if self.training_step is not None and self.mode == "train":
@@ -90,7 +102,10 @@ class Job:
 
     def _taught(self, model: nn.Module, error: Exception) -> bool:
         """Whether a known model refused a batch of one, and now no longer will."""
-        return self.known and refuses_single_values(error) and accept_single_values(model)
+        taught = self.known and refuses_single_values(error) and accept_single_values(model)
+        if taught:
+            self.notes.append("batch normalisation used its running statistics: one example has no variance")
+        return taught
 
     def _advise(self, error: Exception) -> None:
         """Add a note to what the made-up input may have caused; the error stays the user's own."""
@@ -102,9 +117,7 @@ class Job:
 def build_job(spec: WorkloadSpec, device: torch.device | None = None) -> Job:
     """Build what the specification names. Known models are made directly on the device, if one is given."""
     if spec.data != SYNTHETIC:
-        raise UsageError(
-            f"data from {spec.data!r} is not known", f"use {SYNTHETIC} or a file.py:function with data"
-        )
+        raise UsageError(f"data from {spec.data!r} is not known", f"use {SYNTHETIC} or a file.py:function with data")
     if spec.image_size is not None and spec.image_size < 1:
         raise UsageError(f"images of {spec.image_size} px do not exist", "give --image-size 1 or more")
     return _user_job(spec) if spec.runs_user_code else _named_job(spec, device)
@@ -127,9 +140,7 @@ def _named_job(spec: WorkloadSpec, device: torch.device | None) -> Job:
 
 def _user_job(spec: WorkloadSpec) -> Job:
     if spec.conv1_stride is not None:
-        raise UsageError(
-            "your own model has no choice of conv1 stride", "only ir: models take --conv1-stride"
-        )
+        raise UsageError("your own model has no choice of conv1 stride", "only ir: models take --conv1-stride")
     workload = load_workload(spec.model)
     model = build_model(workload)
     source, advice = _user_source(workload, spec)

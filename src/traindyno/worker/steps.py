@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -10,6 +10,7 @@ from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.worker.devices import Device
 from traindyno.worker.job import Job
 
+T = TypeVar("T")
 Step = Callable[[], torch.Tensor | None]
 _AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -18,53 +19,77 @@ class NonfiniteLossError(Exception):
     """The loss is NaN or infinite: what is being timed is no longer training."""
 
 
-def autocast(settings: Settings, device: Device) -> torch.autocast:
-    """Mixed precision as the settings ask; switched off for fp32."""
-    dtype = _AUTOCAST.get(settings.precision)
-    return torch.autocast(device.torch_device.type, dtype=dtype, enabled=dtype is not None)
-
-
 def make_step(job: Job, batch: Any, workload: WorkloadSpec, settings: Settings, device: Device) -> Step:
     """The step that the trial repeats. It never waits for the device."""
     if workload.mode == "infer":
         return make_evaluation_step(job, batch, settings, device)
-    return _train_step(job, batch, settings, device)
-
-
-def _train_step(job: Job, batch: Any, settings: Settings, device: Device) -> Step:
     model = job.model.train()
     optimizer = job.make_optimizer(model.parameters())
-    scaler = torch.amp.GradScaler(device.torch_device.type, enabled=settings.precision == "fp16")
+    compute_loss = mixed(job.bound_loss(model, batch), settings, device)
+    return (
+        _scaled_step(compute_loss, optimizer, device)
+        if settings.precision == "fp16"
+        else _step(compute_loss, optimizer)
+    )
+
+
+def _step(compute_loss: Callable[[], torch.Tensor], optimizer: torch.optim.Optimizer) -> Step:
+    def step() -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        loss = compute_loss()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def _scaled_step(compute_loss: Callable[[], torch.Tensor], optimizer: torch.optim.Optimizer, device: Device) -> Step:
+    """With the loss scaled, so that small gradients survive in half precision."""
+    scaler = torch.amp.GradScaler(device.torch_device.type)
 
     def step() -> torch.Tensor:
         optimizer.zero_grad(set_to_none=True)
-        with autocast(settings, device):
-            loss = job.loss(model, batch)
-        scaler.scale(loss).backward()
+        loss = compute_loss()
+        scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         scaler.step(optimizer)
         scaler.update()
-        return loss.detach()
+        return loss
 
     return step
 
 
 def make_evaluation_step(job: Job, batch: Any, settings: Settings, device: Device) -> Step:
     """A forward pass as in evaluation: no gradients, batch-norm and dropout in inference mode."""
-    model = job.model
+    model = job.model.eval()
+    predict = mixed(lambda: job.predict(model, batch), settings, device)
 
     def step() -> None:
-        model.eval()
-        with torch.inference_mode(), autocast(settings, device):
-            job.predict(model, batch)
+        with torch.inference_mode():
+            predict()
 
     return step
+
+
+def mixed(compute: Callable[[], T], settings: Settings, device: Device) -> Callable[[], T]:
+    """The same computation in the precision that the settings ask for; fp32 is left as it is."""
+    dtype = _AUTOCAST.get(settings.precision)
+    if dtype is None:
+        return compute
+    kind = device.torch_device.type
+
+    def computed() -> T:
+        with torch.autocast(kind, dtype=dtype):
+            return compute()
+
+    return computed
 
 
 def finite_loss(loss: torch.Tensor | None) -> float | None:
     """The loss as a number. Reading it waits for the device, so call this at block edges only."""
     if loss is None:
         return None
-    value = float(loss.float().mean())
+    value = float(loss.detach().float().mean())
     if not math.isfinite(value):
         raise NonfiniteLossError(f"the loss is {value}")
     return value

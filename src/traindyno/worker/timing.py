@@ -47,7 +47,12 @@ def time_block(
 
 
 def time_steps(
-    step: Step, device: Device, channel: Channel, seconds: float, relative_interval: float, clock: Clock = time.monotonic
+    step: Step,
+    device: Device,
+    channel: Channel,
+    seconds: float,
+    relative_interval: float,
+    clock: Clock = time.monotonic,
 ) -> Timing:
     """Measure until steady and precise to `relative_interval`, or for about `seconds`."""
     channel.phase("first step")

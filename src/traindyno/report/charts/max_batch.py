@@ -79,11 +79,7 @@ def _probe(trial: TrialRow, answer: MaxBatchAnswer) -> dict[str, Any] | None:
 def _points(rows: list[dict[str, Any]], x: Any, y: Any) -> Any:
     import altair
 
-    names = [
-        name
-        for name in ("ran", "out of memory", "failed otherwise")
-        if any(row["probe"] == name for row in rows)
-    ]
+    names = [name for name in ("ran", "out of memory", "failed otherwise") if any(row["probe"] == name for row in rows)]
     looks = {"ran": (BLUE, "circle"), "out of memory": (RED, "cross"), "failed otherwise": (GREY, "square")}
     color = altair.Scale(domain=names, range=[looks[name][0] for name in names])
     shape = altair.Scale(domain=names, range=[looks[name][1] for name in names])
@@ -107,11 +103,7 @@ def _fit(answer: MaxBatchAnswer, x: Any, y: Any, furthest: float, ceiling: float
         {"batch_size": size, "gibibytes": (model.intercept_bytes + model.slope_bytes * size) / GIBIBYTE}
         for size in (0, end)
     ]
-    return [
-        altair.Chart(rows_data(rows))
-        .mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=1.6)
-        .encode(x=x, y=y)
-    ]
+    return [altair.Chart(rows_data(rows)).mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=1.6).encode(x=x, y=y)]
 
 
 def _limits(answer: MaxBatchAnswer, x: Any, furthest: float) -> list[Any]:

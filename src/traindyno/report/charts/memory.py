@@ -72,19 +72,13 @@ def model_line(model: MemoryModel | None, sizes: list[int], x: Any, y: Any, ceil
         for step in steps
     ]
     inside = [row for row in rows if 0 <= row["gibibytes"] <= ceiling]
-    return [
-        altair.Chart(rows_data(inside))
-        .mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=1.6)
-        .encode(x=x, y=y)
-    ]
+    return [altair.Chart(rows_data(inside)).mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=1.6).encode(x=x, y=y)]
 
 
 def _measured(curve: list[CurvePoint], x: Any, y: Any) -> list[Any]:
     import altair
 
-    rows = [
-        {"batch_size": point.batch_size, "gibibytes": point.peak_memory_bytes / GIBIBYTE} for point in curve
-    ]
+    rows = [{"batch_size": point.batch_size, "gibibytes": point.peak_memory_bytes / GIBIBYTE} for point in curve]
     return [altair.Chart(rows_data(rows)).mark_circle(color=BLUE, size=52, opacity=1).encode(x=x, y=y)]
 
 

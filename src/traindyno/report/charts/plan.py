@@ -47,9 +47,7 @@ def plan_chart(document: Document) -> dict[str, Any] | None:
 
 def _shown(answer: PlanAnswer) -> tuple[list[PlanRow], list[PlanRow]]:
     """What is drawn, and what would dwarf it: batch 1 can take thirty times as long as the fastest."""
-    planned = sorted(
-        (row for row in answer.rows if known(row.training_seconds)), key=lambda row: row.batch_size
-    )
+    planned = sorted((row for row in answer.rows if known(row.training_seconds)), key=lambda row: row.batch_size)
     limit = SLOWEST_SHOWN * min((row.training_seconds for row in planned), default=0.0)
     shown = [row for row in planned if row.training_seconds <= limit]
     return shown, [row for row in planned if row not in shown]
@@ -81,9 +79,7 @@ def _layers(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
     spans = altair.Chart(rows_data(row for row in rows if row["high"] > row["low"]))
     arms = spans.mark_rule(color=INK, strokeWidth=1.5).encode(x=x, y=altair.Y("low:Q"), y2="high:Q")
     caps = [
-        spans.mark_tick(color=INK, thickness=1.5, size=10, orient="horizontal").encode(
-            x=x, y=altair.Y(f"{end}:Q")
-        )
+        spans.mark_tick(color=INK, thickness=1.5, size=10, orient="horizontal").encode(x=x, y=altair.Y(f"{end}:Q"))
         for end in ("low", "high")
     ]
     top = altair.Y("high:Q")
@@ -95,9 +91,7 @@ def _layers(rows: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
 
 def _row(row: PlanRow, answer: PlanAnswer, unit_seconds: float, labelled: bool) -> dict[str, Any]:
     fastest = row.batch_size == answer.fastest
-    low, high = (
-        row.ci95 if all(known(end) for end in row.ci95) else (row.training_seconds, row.training_seconds)
-    )
+    low, high = row.ci95 if all(known(end) for end in row.ci95) else (row.training_seconds, row.training_seconds)
     label = duration(row.training_seconds) if labelled or fastest else ""
     return {
         "batch_size": row.batch_size,

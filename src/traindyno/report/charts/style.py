@@ -110,9 +110,7 @@ def finished(chart: Any) -> dict[str, Any]:
             domainColor=GREY,
             tickColor=GREY,
         )
-        .configure_legend(
-            labelFontSize=LABEL_SIZE, titleFontSize=LABEL_SIZE, labelLimit=460, orient="top", title=None
-        )
+        .configure_legend(labelFontSize=LABEL_SIZE, titleFontSize=LABEL_SIZE, labelLimit=460, orient="top", title=None)
     )
     specification: dict[str, Any] = styled.to_dict()
     return specification

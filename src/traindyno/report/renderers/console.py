@@ -86,9 +86,7 @@ def _banners(document: Document) -> "Iterator[RenderableType]":
     from rich.text import Text
 
     if is_simulated(document):
-        yield Panel(
-            Text("SIMULATED: made up by the simulated runner, not measured", style="bold"), style="magenta"
-        )
+        yield Panel(Text("SIMULATED: made up by the simulated runner, not measured", style="bold"), style="magenta")
     alerts = view_of(document).alerts(document)
     if alerts:
         heading = Text("UNLIKE: not measured under the same conditions", style="bold")

@@ -54,17 +54,11 @@ def render_html(document: Document) -> str:
         f"<title>{escape(title)} · traindyno</title><style>{STYLE}</style>"
     )
     body = "\n".join(section for section in sections if section)
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body><main>\n{body}\n</main></body></html>\n'
-    )
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body><main>\n{body}\n</main></body></html>\n'
 
 
 def _section(name: str, content: str) -> str:
-    return (
-        f'<section id="{name.lower().replace(" ", "-")}"><h2>{name}</h2>{content}</section>'
-        if content
-        else ""
-    )
+    return f'<section id="{name.lower().replace(" ", "-")}"><h2>{name}</h2>{content}</section>' if content else ""
 
 
 def _heading(document: Document, title: str) -> str:
@@ -85,8 +79,7 @@ def _banners(document: Document) -> str:
 def _conditions(document: Document) -> str:
     warnings = f'<div class="warnings"><strong>Warnings</strong>{bullets(document.warnings)}</div>'
     machines = "".join(
-        (f"<h3>{escape(name)}</h3>" if name else "") + facts_grid(facts)
-        for name, facts in machine_facts(document)
+        (f"<h3>{escape(name)}</h3>" if name else "") + facts_grid(facts) for name, facts in machine_facts(document)
     )
     return (warnings if document.warnings else "") + machines + facts_grid(observed_conditions(document))
 
@@ -98,26 +91,18 @@ def _answer(document: Document) -> str:
     lines = paragraph(first, "conclusion first") if headline is None else ""
     lines += "".join(paragraph(line, "conclusion") for line in others)
     big = "" if headline is None else _headline(headline)
-    return (
-        f'<section id="answer" class="card answer">{big}{lines}{bullets(view.verdicts(document))}</section>'
-    )
+    return f'<section id="answer" class="card answer">{big}{lines}{bullets(view.verdicts(document))}</section>'
 
 
 def _headline(headline: Headline) -> str:
-    beside = "".join(
-        f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for label, value in headline.beside
-    )
-    figure = (
-        f'<div class="figure">{escape(headline.value)}</div><p class="label">{escape(headline.label)}</p>'
-    )
+    beside = "".join(f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for label, value in headline.beside)
+    figure = f'<div class="figure">{escape(headline.value)}</div><p class="label">{escape(headline.label)}</p>'
     return f'{figure}<dl class="beside">{beside}</dl>'
 
 
 def _settings(document: Document) -> str:
     adoptions = view_of(document).adoptions(document)
-    blocks = "".join(
-        preformatted(toml(item)) + preformatted(loader_line(item), wraps=True) for item in adoptions
-    )
+    blocks = "".join(preformatted(toml(item)) + preformatted(loader_line(item), wraps=True) for item in adoptions)
     return _section("Settings to copy", blocks)
 
 

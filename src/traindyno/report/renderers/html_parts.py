@@ -43,9 +43,7 @@ def folded(summary: str, content: str) -> str:
 
 
 def facts_table(facts: Iterable[tuple[str, str]]) -> str:
-    rows = "".join(
-        f"<tr><th scope=row>{escape(label)}</th><td>{escape(value)}</td></tr>" for label, value in facts
-    )
+    rows = "".join(f"<tr><th scope=row>{escape(label)}</th><td>{escape(value)}</td></tr>" for label, value in facts)
     return f'<div class="scroll"><table class="facts">{rows}</table></div>' if rows else ""
 
 

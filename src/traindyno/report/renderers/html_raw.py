@@ -18,19 +18,13 @@ def raw_section(document: Document) -> str:
         text = preformatted(compact(cut(fields)))
         if len(text.encode("utf-8", "replace")) <= RAW_LIMIT:
             note = f"Left out for size: {left_out}; --export-json writes everything." if left_out else ""
-            return folded(
-                "The answer and every trial as JSON", (paragraph(note, "soft") if note else "") + text
-            )
+            return folded("The answer and every trial as JSON", (paragraph(note, "soft") if note else "") + text)
     return paragraph("The raw data is too large for a page: --export-json writes it.", "soft")
 
 
 def compact(fields: dict[str, Any]) -> str:
     """Valid JSON with one line for each field, and one for each trial."""
-    return (
-        "{\n"
-        + ",\n".join(f"{json.dumps(name)}: {_value(name, value)}" for name, value in fields.items())
-        + "\n}"
-    )
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {_value(name, value)}" for name, value in fields.items()) + "\n}"
 
 
 def _value(name: str, value: Any) -> str:

@@ -48,9 +48,7 @@ def _rows(trial: TrialRow, several: bool, columns: int, limit: int) -> str:
     if trial.ok:
         return f"<tr>{cells}</tr>"
     evidence = folded(reason(trial), _evidence(trial.failure, limit))
-    return (
-        f'<tr class="bad open">{cells}</tr><tr class="evidence"><td colspan="{columns}">{evidence}</td></tr>'
-    )
+    return f'<tr class="bad open">{cells}</tr><tr class="evidence"><td colspan="{columns}">{evidence}</td></tr>'
 
 
 def _cells(trial: TrialRow, several: bool) -> tuple[str, ...]:
@@ -78,12 +76,8 @@ def _evidence(failure: dict[str, Any], limit: int) -> str:
     details = failure.get("details") or {}
     facts = [("message", end_of(str(failure.get("message") or "none"), limit))]
     facts += [("remedy", str(failure["remedy"]))] if failure.get("remedy") else []
-    facts += [
-        (name.replace("_", " "), str(failure[name])) for name in SHORT_FACTS if failure.get(name) is not None
-    ]
+    facts += [(name.replace("_", " "), str(failure[name])) for name in SHORT_FACTS if failure.get(name) is not None]
     facts += [(str(name), one_line(value, 400)) for name, value in details.items()]
     texts = (("Traceback", failure.get("traceback")), ("End of the log", failure.get("log_tail")))
-    blocks = "".join(
-        f"<h3>{name}</h3>{preformatted(end_of(str(text), limit))}" for name, text in texts if text
-    )
+    blocks = "".join(f"<h3>{name}</h3>{preformatted(end_of(str(text), limit))}" for name, text in texts if text)
     return facts_table(facts) + blocks

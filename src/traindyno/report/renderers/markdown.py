@@ -25,9 +25,7 @@ def render_markdown(document: Document) -> str:
         f"On {escape(machine)}" if machine else "",
         _alerts(view.alerts(document)),
         "\n".join(
-            [f"**{escape(first)}**", *(f"- {escape(line)}" for line in others)]
-            if others
-            else [f"**{escape(first)}**"]
+            [f"**{escape(first)}**", *(f"- {escape(line)}" for line in others)] if others else [f"**{escape(first)}**"]
         ),
         *(_table(table) for table in view.tables(document)),
         _bullets(view.verdicts(document)),
@@ -66,6 +64,4 @@ def _heading(column: Column) -> str:
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    return (
-        "| " + " | ".join(cell.ljust(max(width, 3)) for cell, width in zip(cells, widths, strict=True)) + " |"
-    )
+    return "| " + " | ".join(cell.ljust(max(width, 3)) for cell, width in zip(cells, widths, strict=True)) + " |"

@@ -84,9 +84,7 @@ def verdicts(document: Document) -> tuple[str, ...]:
     answers = _answers(document)
     if len(answers) == 1:
         return answers[0].verdicts
-    return tuple(
-        f"{one_line(answer.model, 40)}: {verdict}" for answer in answers for verdict in answer.verdicts
-    )
+    return tuple(f"{one_line(answer.model, 40)}: {verdict}" for answer in answers for verdict in answer.verdicts)
 
 
 def sheet(document: Document) -> Sheet:
@@ -118,11 +116,7 @@ def _safe_for_all(answers: tuple[MaxBatchAnswer, ...]) -> str:
     if not found:
         return "No model has a safe batch size"
     batch_size, model = min(found)
-    which = (
-        f"all {len(answers)} models"
-        if len(found) == len(answers)
-        else f"{len(found)} of {len(answers)} models"
-    )
+    which = f"all {len(answers)} models" if len(found) == len(answers) else f"{len(found)} of {len(answers)} models"
     return f"Safe for {which}: batch {batch_size}, set by {one_line(model, 60)}"
 
 
@@ -146,9 +140,7 @@ def _probe_row(answer: MaxBatchAnswer, trial: TrialRow) -> Row:
         batch(trial.batch_size),
         outcome_words(trial.outcome),
         memory_of_limit(trial.peak_bytes, used) if trial.ok else "",
-        (NOT_AVAILABLE if trial.allocator_retries is None else count(trial.allocator_retries))
-        if trial.ok
-        else "",
+        (NOT_AVAILABLE if trial.allocator_retries is None else count(trial.allocator_retries)) if trial.ok else "",
         share(trial.margin) if trial.margin else "",
         duration(trial.seconds),
         _note(answer, trial),

@@ -65,9 +65,7 @@ def conclusion(document: Document) -> tuple[str, ...]:
 
 def verdicts(document: Document) -> tuple[str, ...]:
     answer: PlanAnswer = document.answer
-    source = (
-        () if answer.from_study is None else (f"Times come from the curve of {one_line(answer.from_study)}.",)
-    )
+    source = () if answer.from_study is None else (f"Times come from the curve of {one_line(answer.from_study)}.",)
     return (*answer.verdicts, *source)
 
 

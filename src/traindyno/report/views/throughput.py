@@ -50,9 +50,7 @@ def headline(document: Document) -> Headline:
 
 def tables(document: Document) -> tuple[Table, ...]:
     answer: ThroughputAnswer = document.answer
-    fastest = max(
-        (point.examples_per_second for point in answer.curve if known(point.examples_per_second)), default=1
-    )
+    fastest = max((point.examples_per_second for point in answer.curve if known(point.examples_per_second)), default=1)
     measured = [(point.batch_size, _row(answer, point, fastest)) for point in answer.curve]
     missing = [(size, _failed_row(size, outcome)) for size, outcome in failed_sizes(document)]
     rows = tuple(row for _, row in sorted([*measured, *missing], key=lambda pair: pair[0]))
@@ -88,9 +86,7 @@ def adoptions(document: Document) -> tuple[Adoption, ...]:
     answer: ThroughputAnswer = document.answer
     training = answer.mode == "train"
     return (
-        Adoption(
-            model=answer.model, batch_size=answer.chosen_batch, training=training, run=run_settings(document)
-        ),
+        Adoption(model=answer.model, batch_size=answer.chosen_batch, training=training, run=run_settings(document)),
     )
 
 
@@ -99,9 +95,7 @@ def failed_sizes(document: Document) -> tuple[tuple[int, str], ...]:
     answer: ThroughputAnswer = document.answer
     measured = {point.batch_size for point in answer.curve}
     failed = {trial.batch_size: trial for trial in trial_rows(document) if not trial.ok}
-    missing = {
-        size: trial.outcome for size, trial in failed.items() if size is not None and size not in measured
-    }
+    missing = {size: trial.outcome for size, trial in failed.items() if size is not None and size not in measured}
     edge = answer.out_of_memory_from or min(_out_of_memory(failed.values()), default=None)
     others = {size: outcome for size, outcome in missing.items() if not failed[size].out_of_memory}
     if edge is not None and edge not in measured:
@@ -164,9 +158,7 @@ def _faster(answer: ThroughputAnswer, chosen: CurvePoint) -> str | None:
         return None
     gain = best.examples_per_second / chosen.examples_per_second - 1
     speed = f"{rate_interval(best.examples_per_second, best.ci95)} examples/s"
-    return (
-        f"Best measured: batch {best.batch_size}, {speed} ({gain * 100:+.1f} %){_memory_ratio(best, chosen)}"
-    )
+    return f"Best measured: batch {best.batch_size}, {speed} ({gain * 100:+.1f} %){_memory_ratio(best, chosen)}"
 
 
 def _cheaper(answer: ThroughputAnswer, chosen: CurvePoint) -> str | None:

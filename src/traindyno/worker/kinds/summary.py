@@ -41,4 +41,5 @@ def summarise(
         training_seconds=training_seconds,
         loss=loss,
         examples_in_data=bench.job.examples_in_data,
+        notes=tuple(bench.job.notes),
     )

@@ -30,9 +30,7 @@ def measure_training(spec: TrialSpec, device: Device, channel: Channel) -> Measu
         channel.step(done, block.seconds / block.steps)
     value = finite_loss(loss)
     seconds = bench.start_up_seconds + time.monotonic() - start
-    return summarise(
-        spec, bench, device, blocks, blocks[1:] or blocks, value, steady=False, training_seconds=seconds
-    )
+    return summarise(spec, bench, device, blocks, blocks[1:] or blocks, value, steady=False, training_seconds=seconds)
 
 
 def _steps_to_edge(block: Block) -> int:

@@ -113,6 +113,4 @@ def _stage(width_in: int, width: int, units: int) -> nn.Sequential:
 def _shortcut(channels_in: int, channels_out: int, stride: int) -> nn.Module:
     if channels_in == channels_out:
         return nn.MaxPool2d(1, stride)
-    return nn.Sequential(
-        nn.Conv2d(channels_in, channels_out, 1, stride, bias=False), nn.BatchNorm2d(channels_out)
-    )
+    return nn.Sequential(nn.Conv2d(channels_in, channels_out, 1, stride, bias=False), nn.BatchNorm2d(channels_out))

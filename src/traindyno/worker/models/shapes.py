@@ -8,9 +8,7 @@ from torch import nn
 from traindyno.core.errors import UsageError
 
 
-def check_images(
-    name: str, construct: Callable[[], nn.Module], shape: tuple[int, int, int], usual_size: int
-) -> None:
+def check_images(name: str, construct: Callable[[], nn.Module], shape: tuple[int, int, int], usual_size: int) -> None:
     """Refuse a size that the model refuses; a model that cannot be tried this way is trusted."""
     try:
         with torch.device("meta"):
