@@ -53,12 +53,11 @@ def test_marks_name_what_is_wrong() -> None:
     records = [
         ran(8, 0.1, half_width=0.1, throttle_reasons=("thermal", "power cap"), retries=2),
     ]
-    assert build_curve(records)[0].marks == (
-        "throttled: power cap",
-        "throttled: thermal",
-        "noisy",
-        "allocator retries",
-    )
+    assert build_curve(records)[0].marks == ("throttled: thermal", "noisy", "allocator retries")
+
+
+def test_running_at_the_power_limit_is_no_mark() -> None:
+    assert build_curve([ran(8, throttle_reasons=("power cap",))])[0].marks == ()
 
 
 def test_a_clean_point_has_no_marks() -> None:

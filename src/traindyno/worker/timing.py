@@ -13,6 +13,8 @@ from traindyno.worker.steps import Step, finite_loss
 
 BLOCK_SECONDS = 0.1
 LEAST_BLOCKS = 8
+# A slow step may not fit often enough into the trial's time to tell whether it is steady; it gets twice that on top.
+OVERTIME = 2.0
 LARGEST_BLOCK_STEPS = 10_000
 
 Clock = Callable[[], float]
@@ -77,7 +79,7 @@ def time_steps(
         start = steady_from(per_step)
         if start is not None and _finished(per_step[start:], relative_interval):
             break
-        if clock() >= deadline and len(blocks) >= 3:
+        if clock() >= deadline and (len(blocks) >= LEAST_BLOCKS or clock() >= deadline + OVERTIME * seconds):
             break
     return Timing(blocks=tuple(blocks), steady_from=start, first_step_seconds=first.seconds, loss=value)
 

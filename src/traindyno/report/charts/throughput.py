@@ -23,6 +23,8 @@ from traindyno.report.charts.style import (
 from traindyno.report.conditions import setting_words
 from traindyno.report.wording import known, one_line, rate
 
+SIGN_GAP = 1.4
+
 
 def throughput_chart(document: Document) -> dict[str, Any] | None:
     """Two panels on one log₂ axis; null when no size could be measured."""
@@ -68,7 +70,8 @@ def _curve(curve: list[CurvePoint], x: Any, y: Any) -> list[Any]:
     line = base.mark_line(color=BLUE, strokeWidth=2).encode(x=x, y=y)
     points = base.mark_circle(color=BLUE, size=52, opacity=1).encode(x=x, y=y)
     hollow = doubtful.mark_point(color=BLUE, fill="white", size=62, strokeWidth=2, opacity=1).encode(x=x, y=y)
-    sign = doubtful.mark_text(text="(!)", color=RED, fontSize=LABEL_SIZE, fontWeight="bold", dx=-9, dy=-15)
+    signed = altair.Chart(rows_data(_apart([row for row in rows if row["doubtful"]])))
+    sign = signed.mark_text(text="(!)", color=RED, fontSize=LABEL_SIZE, fontWeight="bold", dx=-9, dy=-15)
     return [
         band,
         line,
@@ -79,6 +82,15 @@ def _curve(curve: list[CurvePoint], x: Any, y: Any) -> list[Any]:
         hollow,
         sign.encode(x=x, y="high:Q"),
     ]
+
+
+def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those rows whose signs do not touch the one before."""
+    kept: list[dict[str, Any]] = []
+    for row in rows:
+        if not kept or row["batch_size"] >= SIGN_GAP * kept[-1]["batch_size"]:
+            kept.append(row)
+    return kept
 
 
 def _named(answer: ThroughputAnswer, curve: list[CurvePoint], x: Any, y: Any) -> list[Any]:

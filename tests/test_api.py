@@ -1,0 +1,68 @@
+"""The Python API gives the answers of the command line."""
+
+from pathlib import Path
+
+import pytest
+
+import traindyno
+from traindyno.core.answers import MaxBatchAnswer, PlanAnswer, ThroughputAnswer
+from traindyno.core.events import Event, TrialFinished
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    return str(tmp_path / "studies.db")
+
+
+def test_max_batch_returns_the_answer(store: str) -> None:
+    answer = traindyno.max_batch("torchvision:resnet50", runner="simulated:limit=300", store=store, exact=True)
+    assert isinstance(answer, MaxBatchAnswer)
+    assert answer.max_batch == 300
+    assert answer.simulated
+
+
+def test_several_models_return_several_answers(store: str) -> None:
+    answers = traindyno.max_batch(["torchvision:resnet18", "torchvision:resnet50"], runner="simulated", store=store)
+    assert isinstance(answers, tuple)
+    assert [answer.model for answer in answers] == ["torchvision:resnet18", "torchvision:resnet50"]
+
+
+def test_throughput_and_plan_work_together(store: str) -> None:
+    events: list[Event] = []
+    curve = traindyno.throughput(
+        "torchvision:resnet50", batch_size=[64, 128], runner="simulated", store=store, name="c", on_event=events.append
+    )
+    assert isinstance(curve, ThroughputAnswer)
+    assert [point.batch_size for point in curve.curve] == [64, 128]
+    assert sum(isinstance(event, TrialFinished) for event in events) == 6
+    plan = traindyno.plan(from_study="c", examples=1000, epochs=1, store=store)
+    assert isinstance(plan, PlanAnswer)
+    assert plan.fastest in (64, 128)
+
+
+def test_compare_sets_two_studies_side_by_side(store: str) -> None:
+    for name, size in (("a", 224), ("b", 112)):
+        traindyno.throughput(
+            "torchvision:resnet50", batch_size="64", image_size=size, runner="simulated", store=store, name=name
+        )
+    answer = traindyno.compare("a", "b", store=store)
+    assert any("image size" in difference for difference in answer.unlike)
+
+
+def test_a_model_object_is_refused_with_the_way_out(store: str) -> None:
+    with pytest.raises(traindyno.TraindynoError, match="cannot be rebuilt") as caught:
+        traindyno.throughput(object(), store=store)  # type: ignore[arg-type]
+    assert "file.py:function" in (caught.value.hint or "")
+
+
+def test_an_unknown_option_is_refused_by_name(store: str) -> None:
+    with pytest.raises(traindyno.TraindynoError, match="there is no option bach"):
+        traindyno.throughput("torchvision:resnet50", bach=3, store=store)
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, traindyno; traindyno.Workload; assert not {'torch', 'numpy', 'rich'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
