@@ -12,11 +12,10 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(READY)
-	$(BIN)/traindyno throughput --model torchvision:mobilenet_v3_small --image-size 64 --classes 10 \
-		--batch-size 1..64 --repeats 2 --trial-seconds 2s --name demo-$$(date +%Y%m%d-%H%M%S) --no-report \
-		--export-json .traindyno-demo.json --store traindyno.db
-	$(BIN)/traindyno plan --from $$($(BIN)/python -c 'import json; print(json.load(open(".traindyno-demo.json"))["study"])') \
-		--examples 50000 --epochs 10 --store traindyno.db
+	name=demo-$$(date +%Y%m%d-%H%M%S) && \
+	$(BIN)/traindyno throughput --name $$name && \
+	$(BIN)/traindyno plan --from $$name --examples 50000 --epochs 10 && \
+	$(BIN)/traindyno report $$name
 
 test: $(READY) lint types layers unit
 

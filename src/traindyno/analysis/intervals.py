@@ -62,7 +62,8 @@ def combine_processes(medians: Sequence[float], within: Sequence[Interval]) -> t
     """One quantity measured in several fresh processes: its value and 95 % interval.
 
     Processes differ by more than the blocks of one do, so two or more give a t interval over the processes'
-    own medians (on logarithms; the value is their geometric mean). Chance may bring them closer together than
+    own medians, on logarithms. The value is the median of the processes: what disturbs one of them only ever
+    slows it down, and must not pull the others along. Chance may bring them closer together than
     any of them is precise, so the interval reaches at least one standard error of what the processes' own
     intervals leave open; their whole width as a floor would make 95 % into 99 %. A single process gives its
     own interval, which knows nothing about other processes.
@@ -71,7 +72,8 @@ def combine_processes(medians: Sequence[float], within: Sequence[Interval]) -> t
         return medians[0], within[0]
     center, half = _mean_and_half_width([math.log(value) for value in medians])
     half = max(half, _standard_error_of_mean(within))
-    return math.exp(center), (_exponential(center - half), _exponential(center + half))
+    value = median(medians)
+    return value, (min(value, _exponential(center - half)), max(value, _exponential(center + half)))
 
 
 def ratio_interval(a: float, a_interval: Interval, b: float, b_interval: Interval) -> tuple[float, Interval]:

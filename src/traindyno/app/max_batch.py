@@ -9,7 +9,7 @@ from traindyno.app.documents import finished_document
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import Workshop, open_workshop
 from traindyno.core.answers import Document, MaxBatchAnswer
-from traindyno.core.errors import BudgetSpentError, NothingMeasuredError
+from traindyno.core.errors import NothingMeasuredError, TraindynoError
 from traindyno.core.records import Budget, Settings, TrialRecord, TrialSpec, WorkloadSpec
 from traindyno.core.requests import MaxBatchRequest
 from traindyno.search.max_batch import MaxBatchSearch
@@ -77,12 +77,9 @@ def first_spec(workshop: Workshop, workload: WorkloadSpec) -> TrialSpec:
     )
 
 
-def _nothing_fits(study: Study) -> NothingMeasuredError | BudgetSpentError:
-    if study.cut == "budget":
-        return BudgetSpentError("the time budget ended before any batch had run", "give a longer --time-budget")
-    failures = [record.failure for record in study.records if record.failure is not None]
-    if study.cut or not failures:
-        return NothingMeasuredError("stopped before any batch had run", f"traindyno resume {study.row.name}")
+def _nothing_fits(study: Study) -> TraindynoError:
+    if (cut := study.cut_before("batch had run")) is not None:
+        return cut
     smallest = min(study.records, key=lambda record: record.batch_size)
     assert smallest.failure is not None
     return NothingMeasuredError(

@@ -16,29 +16,42 @@ from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, PlanAnswer, ThroughputAnswer, Validation
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.records import Budget, TrialRecord, WorkloadSpec
-from traindyno.core.requests import PlanRequest, ThroughputRequest
+from traindyno.core.requests import Bench, PlanRequest, ThroughputRequest
 from traindyno.search.once import Once
 
 
 def plan(request: PlanRequest, context: Context) -> Document:
     """Take the curve from an earlier study or measure it now, multiply out, and validate if asked."""
     curve, source = _earlier_curve(request, context)
-    bench = source.bench if source is not None else _own(request).bench
     if curve is not None and not request.validate:
         return _plan_without_measuring(request, curve)
-    with (
-        open_workshop(bench, context.store) as workshop,
-        open_study(workshop, context, request, "training time") as study,
-    ):
-        if curve is None:
+    bench = _own(request).bench if source is None else _bench_of_validation(source)
+    with open_workshop(bench, context.store) as workshop:
+        if source is None:
             own = msgspec.structs.replace(_own(request), bench=workshop.bench)
             request = msgspec.structs.replace(request, curve=own)
-            curve = measure_curve(study, own, evaluate=request.eval_every_epochs is not None)
-        answer = _multiply_out(request, curve, study.seconds)
-        if request.validate and study.cut is None:
-            workload = source.workload if source is not None else _own(request).workload
-            answer = _validate(study, request, workload, answer)
-        return finished_document(study, request, answer, cautions(study.records), None)
+        with open_study(workshop, context, request, "training time") as study:
+            if curve is None:
+                curve = measure_curve(study, _own(request), evaluate=_evaluates(request))
+            answer = _multiply_out(request, curve, study.seconds)
+            if request.validate and study.cut is None:
+                workload = source.workload if source is not None else _own(request).workload
+                answer = _validate(study, request, workload, answer)
+            return finished_document(study, request, answer, cautions(study.records), None)
+
+
+def _bench_of_validation(source: ThroughputRequest) -> Bench:
+    """Where the curve was measured, without its time budget. Code that only a record names is not run."""
+    if source.workload.runs_user_code:
+        raise UsageError(
+            f"to validate this plan, code from {source.workload.model} would run, which was not named now",
+            f"measure and validate at once: traindyno plan --model {source.workload.model} --validate ...",
+        )
+    return msgspec.structs.replace(source.bench, time_budget_seconds=None)
+
+
+def _evaluates(request: PlanRequest) -> bool:
+    return request.eval_every_epochs is not None or request.eval_examples is not None
 
 
 def _own(request: PlanRequest) -> ThroughputRequest:

@@ -11,7 +11,7 @@ from traindyno.app.context import Context
 from traindyno.app.watching import StudyWatcher
 from traindyno.app.workshop import Workshop
 from traindyno.core.codec import plain
-from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.errors import BudgetSpentError, StoppedError, TraindynoError, UsageError
 from traindyno.core.events import Notice, StudyFinished, StudyStarted, TrialFinished, TrialStarted
 from traindyno.core.machine import MachineFacts
 from traindyno.core.outcomes import Outcome
@@ -141,6 +141,14 @@ class Study:
             self.cut = "budget"
         return self.cut is not None
 
+    def cut_before(self, result: str) -> TraindynoError | None:
+        """The error to raise when the study was cut short before it had any `result`."""
+        if self.cut == "budget":
+            return BudgetSpentError(f"the time budget ended before any {result}", "give a longer --time-budget")
+        if self.cut == "interrupted":
+            return StoppedError(f"stopped before any {result}", f"traindyno resume {self.row.name}")
+        return None
+
     def finish(self, answer: Any, warnings: tuple[str, ...] = ()) -> str:
         """Write the answer, or what there is of it; return the study's state."""
         state: StudyState = "done" if self.cut is None else "interrupted"
@@ -166,14 +174,19 @@ def open_study(workshop: Workshop, context: Context, request: Request, title: st
     try:
         yield study
     except TraindynoError as error:
-        # The error at hand matters more than one that comes of noting it, such as a full disk.
-        with suppress(TraindynoError):
-            explanation = {"error": {"message": error.message, "hint": error.hint}}
-            ledger.finish(row.name, "failed", explanation, owner=owner)
+        if study.cut is None:
+            _note_failure(study, error, owner)
         raise
     finally:
         with suppress(TraindynoError):
             ledger.release_study(row.name, owner)
+
+
+def _note_failure(study: Study, error: TraindynoError, owner: str) -> None:
+    """The error at hand matters more than one that comes of noting it, such as a full disk."""
+    explanation = {"error": {"message": error.message, "hint": error.hint}}
+    with suppress(TraindynoError):
+        study.workshop.ledger.finish(study.row.name, "failed", explanation, owner=owner)
 
 
 def stops_study(record: TrialRecord) -> bool:

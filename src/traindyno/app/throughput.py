@@ -10,7 +10,7 @@ from traindyno.app.max_batch import first_spec
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, ThroughputAnswer
-from traindyno.core.errors import BudgetSpentError, NothingMeasuredError
+from traindyno.core.errors import NothingMeasuredError, TraindynoError
 from traindyno.core.records import Budget
 from traindyno.core.requests import ThroughputRequest
 from traindyno.search.throughput import ThroughputSweep
@@ -58,10 +58,8 @@ def measure_curve(study: Study, request: ThroughputRequest, evaluate: bool = Fal
     )
 
 
-def _nothing_measured(study: Study) -> NothingMeasuredError | BudgetSpentError:
-    if study.cut == "budget":
-        return BudgetSpentError("the time budget ended before any size was measured", "give a longer --time-budget")
+def _nothing_measured(study: Study) -> TraindynoError:
+    if (cut := study.cut_before("size was measured")) is not None:
+        return cut
     failures = [record.failure for record in study.records if record.failure is not None]
-    if study.cut or not failures:
-        return NothingMeasuredError("stopped before any size was measured", f"traindyno resume {study.row.name}")
     return NothingMeasuredError(f"no batch size could be measured: {failures[-1].message}", failures[-1].remedy)

@@ -66,7 +66,9 @@ def deadlines(bench: Bench) -> Deadlines:
     given = Deadlines()
     if bench.step_timeout_seconds is not None:
         step = bench.step_timeout_seconds
-        given = msgspec.structs.replace(given, step=step, first_step=step, start_up=step, patience=1.0)
+        # Starting is no step: a short limit on steps leaves it its time, a long one may lengthen it.
+        start_up = max(given.start_up, step)
+        given = msgspec.structs.replace(given, step=step, first_step=step, start_up=start_up, patience=1.0)
     if bench.trial_timeout_seconds is not None:
         given = msgspec.structs.replace(given, trial=bench.trial_timeout_seconds)
     return given

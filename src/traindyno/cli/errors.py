@@ -24,12 +24,17 @@ def report_error(error: BaseException, arguments: Sequence[str]) -> int:
     traceback = getattr(error, "traceback", None)
     if traceback:
         click.echo(traceback.rstrip(), err=True)
+    tell_error(message, hint)
+    return code
+
+
+def tell_error(message: str, hint: str | None) -> None:
+    """What happened and what to do about it, for people."""
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)
     click.echo(message, err=True)
     if hint:
         click.secho("hint: ", fg="cyan", bold=True, nl=False, err=True)
         click.echo(hint, err=True)
-    return code
 
 
 def _parts(error: BaseException) -> tuple[str, str | None, int]:
@@ -40,7 +45,7 @@ def _parts(error: BaseException) -> tuple[str, str | None, int]:
         return error.format_message(), f"see `{path} --help`", 2
     if isinstance(error, click.ClickException):
         return error.format_message(), None, error.exit_code
-    return "interrupted", None, INTERRUPTED
+    return "interrupted", "finished trials are kept: `traindyno studies`, then `traindyno resume STUDY`", INTERRUPTED
 
 
 def _broken_pipe() -> int:

@@ -4,15 +4,17 @@ from typing import Any
 
 import click
 
-from traindyno.cli.options import DEFAULT_MODEL, bench_options, take_bench, take_workload, workload_options
+from traindyno.cli.embedded import with_embedded
+from traindyno.cli.options import bench_options, take_bench, take_workload, workload_options
 from traindyno.cli.output import Output, output_options, report_option
 from traindyno.cli.parameters import SHARE
 
 
 @click.command("max-batch")
 @click.option(
-    "--model", "models", multiple=True, default=[DEFAULT_MODEL], show_default=True, metavar="MODEL",
-    help="torchvision:NAME, timm:NAME, ir:50 or file.py:function; may be given several times.",
+    "--model", "models", multiple=True, metavar="MODEL",
+    help="torchvision:NAME, timm:NAME, ir:50 or file.py:function; may be given several times. "
+    "[default: a small embedded one]",
 )  # fmt: skip
 @workload_options
 @click.option("--tolerance", type=SHARE, default="1%", show_default=True, help="How closely to find the limit.")
@@ -40,6 +42,7 @@ def command(models: tuple[str, ...], store: str, name: str | None, dry_run: bool
     from traindyno.core.requests import MaxBatchRequest
 
     output = Output.take(values, store)
+    models = models or (with_embedded(None, values),)
     bench = take_bench(values)
     request = MaxBatchRequest(
         workloads=tuple(take_workload(model, values) for model in models),

@@ -11,7 +11,6 @@ from traindyno.core.records import WorkloadSpec
 from traindyno.core.requests import Bench
 
 F = TypeVar("F", bound=Callable[..., Any])
-DEFAULT_MODEL = "torchvision:resnet18"
 
 _STORE = click.option(
     "--store", default=DEFAULT_STORE, show_default=True, metavar="URL", help="Where studies are kept."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from traindyno.cli.errors import tell_error
 from traindyno.cli.options import store_options
 from traindyno.core.answers import Document, Rehearsal
 from traindyno.core.errors import TraindynoError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 FORMATS = ("json", "csv", "markdown", "html", "png")
-EXIT_DONE, EXIT_INTERRUPTED = 0, 130
+EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
 
 
 def output_options(function: F) -> F:
@@ -62,8 +63,18 @@ class Output:
         """Export, print, and return the exit code."""
         document = self._with_report(document)
         self._print(document)
-        self.exporter.write(document)
+        if not self._exported(document):
+            return EXIT_FAILED
         return EXIT_INTERRUPTED if document.interrupted else EXIT_DONE
+
+    def _exported(self, document: Document) -> bool:
+        """Whether every file was written. The result is printed already, so a failure is told on stderr alone."""
+        try:
+            self.exporter.write(document)
+        except TraindynoError as error:
+            tell_error(error.message, error.hint)
+            return False
+        return True
 
     def deliver_rehearsal(self, rehearsal: Rehearsal) -> int:
         """Print what would be done."""

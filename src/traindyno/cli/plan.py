@@ -3,11 +3,20 @@
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from traindyno.cli.curve_options import curve_options, take_curve
-from traindyno.cli.options import DEFAULT_MODEL, bench_options, workload_options
+from traindyno.cli.embedded import with_embedded
+from traindyno.cli.options import bench_options, workload_options
 from traindyno.cli.output import Output, output_options, report_option
 from traindyno.cli.parameters import DURATION
+from traindyno.core.errors import UsageError
+
+MEASURING = (
+    *("model", "image_size", "classes", "optimizer", "mode", "conv1_stride"),
+    *("sweep", "repeats", "refine", "trial_seconds", "margin"),
+    *("device", "precision", "seed", "time_budget", "memory_limit", "step_timeout", "trial_timeout", "runner"),
+)
 
 
 @click.command("plan")
@@ -25,15 +34,18 @@ from traindyno.cli.parameters import DURATION
     help="Shortest validating run; an epoch if that is longer.",
 )  # fmt: skip
 @click.option(
-    "--model", default=DEFAULT_MODEL, show_default=True, metavar="MODEL",
-    help="torchvision:NAME, timm:NAME, ir:50 or file.py:function.",
+    "--model", metavar="MODEL",
+    help="torchvision:NAME, timm:NAME, ir:50 or file.py:function. [default: a small embedded one]",
 )  # fmt: skip
 @workload_options
 @curve_options
 @bench_options
 @report_option
 @output_options
-def command(model: str, store: str, name: str | None, from_study: str | None, **values: Any) -> int:
+@click.pass_context
+def command(
+    context: click.Context, model: str | None, store: str, name: str | None, from_study: str | None, **values: Any
+) -> int:
     """Predict how long training takes at each batch size: time per step × steps.
 
     Without --from, the curve is measured first.
@@ -42,11 +54,13 @@ def command(model: str, store: str, name: str | None, from_study: str | None, **
     from traindyno.cli.running import run
     from traindyno.core.requests import PlanRequest
 
+    if from_study:
+        _refuse_measuring_options(context)
     output = Output.take(values, store)
     request = PlanRequest(
         examples=values["examples"],
         epochs=values["epochs"],
-        curve=None if from_study else take_curve(model, values),
+        curve=None if from_study else take_curve(with_embedded(model, values), values),
         from_study=from_study,
         eval_every_epochs=values["eval_every"],
         eval_examples=values["eval_examples"],
@@ -55,3 +69,17 @@ def command(model: str, store: str, name: str | None, from_study: str | None, **
         validate_seconds=values["validate_for"],
     )
     return run(lambda context: plan(request, context), output, store, name)
+
+
+def _refuse_measuring_options(context: click.Context) -> None:
+    """With `--from` nothing about the measurement can be chosen any more: say so instead of ignoring it."""
+    given = [
+        parameter
+        for parameter in context.command.params
+        if parameter.name in MEASURING and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise UsageError(
+            f"{given[0].opts[-1]} cannot change a curve that is already measured",
+            "leave it away, or leave --from away to measure anew",
+        )

@@ -5,14 +5,15 @@ from typing import Any
 import click
 
 from traindyno.cli.curve_options import curve_options, take_curve
-from traindyno.cli.options import DEFAULT_MODEL, bench_options, workload_options
+from traindyno.cli.embedded import with_embedded
+from traindyno.cli.options import bench_options, workload_options
 from traindyno.cli.output import Output, output_options, report_option
 
 
 @click.command("throughput")
 @click.option(
-    "--model", default=DEFAULT_MODEL, show_default=True, metavar="MODEL",
-    help="torchvision:NAME, timm:NAME, ir:50 or file.py:function.",
+    "--model", metavar="MODEL",
+    help="torchvision:NAME, timm:NAME, ir:50 or file.py:function. [default: a small embedded one]",
 )  # fmt: skip
 @workload_options
 @curve_options
@@ -24,7 +25,7 @@ from traindyno.cli.output import Output, output_options, report_option
 @click.option("--dry-run", is_flag=True, help="Print the plan and its cost, measure nothing.")
 @report_option
 @output_options
-def command(model: str, store: str, name: str | None, choose: str, dry_run: bool, **values: Any) -> int:
+def command(model: str | None, store: str, name: str | None, choose: str, dry_run: bool, **values: Any) -> int:
     """Measure examples per second against batch size, until memory is full.
 
     Data is resident on the device: this is what the hardware can do with the model, before any loader.
@@ -33,7 +34,7 @@ def command(model: str, store: str, name: str | None, choose: str, dry_run: bool
     from traindyno.cli.running import run
 
     output = Output.take(values, store)
-    request = take_curve(model, values, choose)
+    request = take_curve(with_embedded(model, values), values, choose)
     if dry_run:
         from traindyno.app.rehearsal import rehearse_throughput
 

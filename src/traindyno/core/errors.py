@@ -26,3 +26,9 @@ class BudgetSpentError(TraindynoError):
     """The time budget ended before any result."""
 
     exit_code = 124
+
+
+class StoppedError(TraindynoError):
+    """The user stopped the work before any result; what had finished is kept."""
+
+    exit_code = 130

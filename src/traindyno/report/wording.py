@@ -111,6 +111,8 @@ def _with_arm(
     if value is None or not math.isfinite(value):
         return NOT_AVAILABLE
     half = half_width(value, interval)
+    if half is not None and half > value > 0:
+        return f"{write(value)} ± over 100 %"
     return f"{write(value)} ± {NOT_AVAILABLE if half is None else write_arm(half)}"
 
 
