@@ -6,7 +6,7 @@ from traindyno.app.context import DEFAULT_STORE, Context
 from traindyno.core.answers import CompareAnswer, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
 from traindyno.core.errors import UsageError
 from traindyno.core.events import Emit
-from traindyno.core.records import Mode, OptimizerName, WorkloadSpec
+from traindyno.core.records import Mode, OptimizerName, WorkloadSpec, is_user_file
 from traindyno.core.requests import Bench, Choice, MaxBatchRequest, PlanRequest, ThroughputRequest
 from traindyno.core.sweeps import parse_sweep
 
@@ -90,13 +90,18 @@ def plan(
     on_event: Emit | None = None,
     **options: Any,
 ) -> PlanAnswer:
-    """Predict training time, from the curve of an earlier study or one that is measured now."""
-    from traindyno.app.plan import plan as use_case
+    """Predict training time, from the curve of an earlier study or one that is measured now.
 
-    if (model is None) == (from_study is None):
+    To validate the curve of a study of your own file, give that file as `model` beside `from_study`.
+    """
+    from traindyno.app.plan import plan as use_case
+    from traindyno.app.sources import hash_source
+
+    again = model is not None and from_study is not None and validate and is_user_file(model)
+    if (model is None) == (from_study is None) and not again:
         raise UsageError("a plan needs a model or a study", "give model=... or from_study=..., not both")
     curve = None
-    if model is not None:
+    if model is not None and from_study is None:
         curve = _curve(model, batch_size, refine, repeats, "recommended", margin, trial_seconds, options)
     request = PlanRequest(
         examples=examples,
@@ -109,7 +114,8 @@ def plan(
         validate=validate,
         validate_seconds=validate_seconds,
     )
-    answer: PlanAnswer = use_case(request, _context(store, name, on_event)).answer
+    named_again = ((model, hash_source(model)),) if again and model is not None else ()
+    answer: PlanAnswer = use_case(request, _context(store, name, on_event), named_again).answer
     return answer
 
 

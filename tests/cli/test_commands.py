@@ -173,3 +173,10 @@ def test_the_store_of_another_program_is_left_alone(tmp_path: Path) -> None:
     completed = run(tmp_path, "max-batch", *SIMULATED, "--store", "other.db")
     assert completed.returncode != 0
     assert (tmp_path / "other.db").read_bytes() == before
+
+
+def test_a_store_that_does_not_exist_yet_has_no_studies(tmp_path: Path) -> None:
+    completed = run(tmp_path, "studies", "--json")
+    assert completed.returncode == 0
+    assert document(completed)["answer"]["studies"] == []
+    assert not (tmp_path / "traindyno.db").exists()

@@ -91,3 +91,40 @@ def test_a_device_that_is_not_there_is_refused_with_what_is(tmp_path: Path) -> N
     assert completed.returncode == 2
     assert "cuda:99" in completed.stderr
     assert "cpu" in completed.stderr
+
+
+def test_an_export_that_fails_at_the_end_leaves_exactly_one_document(tmp_path: Path) -> None:
+    completed = run(tmp_path, "throughput", *SIMULATED, "--json", "--export-csv", "/dev/full")
+    assert completed.returncode == 1
+    assert document(completed)["answer"]["curve"]
+    assert "/dev/full could not be written" in completed.stderr
+
+
+@pytest.mark.parametrize(
+    "option", [("--precision", "bf16"), ("--batch-size", "8"), ("--model", "ir:50"), ("--time-budget", "1m")]
+)
+def test_a_plan_refuses_options_that_a_measured_curve_cannot_take(tmp_path: Path, option: tuple[str, str]) -> None:
+    completed = run(tmp_path, "plan", "--from", "curve", "--examples", "10", "--epochs", "1", *option)
+    assert completed.returncode == 2
+    assert f"{option[0]} cannot change a curve" in completed.stderr
+
+
+def test_epochs_without_end_are_refused(tmp_path: Path) -> None:
+    run(tmp_path, "throughput", *SIMULATED, "--batch-size", "8", "--name", "curve")
+    completed = run(tmp_path, "plan", "--from", "curve", "--examples", "10", "--epochs", "inf")
+    assert completed.returncode == 2
+    assert "inf is not a number of epochs" in completed.stderr
+
+
+def test_a_plan_runs_no_code_that_only_a_record_names(tmp_path: Path) -> None:
+    job = tmp_path / "job.py"
+    job.write_text("raise SystemExit('it ran')\n")
+    model = ("--model", "job.py:build")
+    run(tmp_path, "throughput", *SIMULATED, *model, "--batch-size", "8", "--name", "curve")
+    validate = ("plan", "--from", "curve", "--examples", "80", "--epochs", "1", "--validate", "--no-report")
+    completed = run(tmp_path, *validate)
+    assert completed.returncode == 2
+    assert "--model job.py:build" in completed.stderr
+    assert run(tmp_path, *validate, *model).returncode == 0
+    job.write_text("# changed\n")
+    assert "has changed" in run(tmp_path, *validate, *model).stderr

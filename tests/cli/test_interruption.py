@@ -126,3 +126,24 @@ def test_code_from_a_file_must_be_named_again_and_be_the_same(tmp_path: Path) ->
     changed = run(tmp_path, "resume", "it", "--no-report", "--model", "job.py:build")
     assert changed.returncode == 2
     assert "changed" in changed.stderr
+
+
+def state(folder: Path) -> str:
+    (study,) = document(run(folder, "studies", "--json"))["answer"]["studies"]
+    return str(study["state"])
+
+
+def test_ctrl_c_before_any_result_exits_with_130_and_leaves_a_study_to_resume(tmp_path: Path) -> None:
+    process = start(tmp_path, "throughput", "--runner", "simulated:sleep=20", "--no-report", "--name", "it", "--json")
+    assert process.stderr is not None
+    next(line for line in process.stderr if "study it" in line)
+    os.killpg(process.pid, signal.SIGINT)
+    stdout, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert json.loads(stdout)["error"]["hint"] == "traindyno resume it"
+    assert state(tmp_path) == "interrupted"
+
+
+def test_a_budget_that_ends_before_any_result_leaves_a_study_to_resume(tmp_path: Path) -> None:
+    assert run(tmp_path, "max-batch", *SLOW, "--time-budget", "100ms").returncode == 124
+    assert state(tmp_path) == "interrupted"

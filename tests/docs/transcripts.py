@@ -19,10 +19,11 @@ from unittest import mock
 from traindyno.cli.main import main as command_line
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
-TRANSCRIPT = re.compile(r"^```console\n\$ traindyno (?P<arguments>[^\n]+)\n(?P<output>.*?)^```$", re.MULTILINE | re.DOTALL)
+TRANSCRIPT = re.compile(
+    r"^```console\n\$ traindyno (?P<arguments>[^\n]+)\n(?P<output>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
-_MACHINE = re.compile(r"^on .*\n", re.MULTILINE)
 
 
 @contextlib.contextmanager
@@ -46,8 +47,8 @@ def run(arguments: str) -> str:
 
 
 def comparable(output: str) -> str:
-    """The output without what differs from machine to machine and from day to day."""
-    return _MACHINE.sub("", _MOMENT.sub("MOMENT", output))
+    """The output without what differs from day to day."""
+    return _MOMENT.sub("MOMENT", output)
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import torch
@@ -105,6 +106,29 @@ def floods_the_log():
         for _ in range(20_000):
             print("x" * 1000)
         print("the very last line", flush=True)
+
+    return _job(act)
+
+
+def closes_its_output():
+    return _job(sys.stdout.close)
+
+
+class NeverFlushes:
+    """An output that user code puts in place of the real one."""
+
+    def write(self, text):
+        return len(text)
+
+    def flush(self):
+        time.sleep(1000)
+
+
+def never_exits():
+    """Delivers its result and then hangs on the way out."""
+
+    def act():
+        sys.stdout = NeverFlushes()
 
     return _job(act)
 

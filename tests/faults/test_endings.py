@@ -161,6 +161,36 @@ def test_a_request_to_stop_ends_the_trial_as_interrupted(runner: LocalRunner) ->
     assert processes_left_after_two_seconds() == []
 
 
+def test_a_request_to_stop_does_not_wait_for_the_keeper_to_be_ready() -> None:
+    class Impatient(Watcher):
+        def should_stop(self) -> bool:
+            return True
+
+        def tick(self, now: float, pid: int | None) -> None:
+            assert pid is None, "no trial may start"
+
+    runner = LocalRunner(WORKER_ENTRY, Deadlines(), preload=("torch", "traindyno.no_such_module"))
+    spec = TrialSpec(kind="fit", workload=WorkloadSpec(model=f"{JOBS}:healthy"), settings=Settings(batch_size=4))
+    try:
+        record = runner.run(spec, Impatient(), None)
+    finally:
+        runner.close()
+    assert record.outcome is Outcome.INTERRUPTED
+    assert processes_left_after_two_seconds() == []
+
+
+def test_a_trial_that_closes_its_output_still_ends_as_a_trial(runner: LocalRunner) -> None:
+    record = run(runner, "closes_its_output")
+    assert record.outcome is Outcome.OK
+    assert run(runner, "healthy").outcome is Outcome.OK
+
+
+def test_a_trial_that_hangs_after_its_result_is_ended_and_its_result_kept(runner: LocalRunner) -> None:
+    record = run(runner, "never_exits")
+    assert record.outcome is Outcome.OK
+    assert processes_left_after_two_seconds() == []
+
+
 def test_a_trial_that_progresses_but_never_ends_is_a_timeout() -> None:
     runner = LocalRunner(WORKER_ENTRY, Deadlines(trial=3))
     spec = TrialSpec(

@@ -25,6 +25,16 @@ def test_a_process_that_eats_memory_is_not_asked() -> None:
     assert sent == [signal.SIGKILL]
 
 
+def test_force_is_in_vain_when_the_process_is_still_there_long_after_it() -> None:
+    now = [0.0]
+    ladder = KillLadder(lambda _: None, lambda: now[0])
+    ladder.begin(dump_stack=False, gently=True)
+    for moment, in_vain in ((0.0, False), (0.6, False), (5.0, False), (5.7, True)):
+        now[0] = moment
+        ladder.climb()
+        assert ladder.in_vain is in_vain
+
+
 def test_a_short_log_is_kept_whole(tmp_path: Path) -> None:
     log = TrialLog(tmp_path / "a" / "trial.log")
     log.append(b"one\n")

@@ -77,3 +77,29 @@ def test_messages_may_arrive_in_pieces(clock: Clock) -> None:
         watch.feed(bytes([byte]))
     assert watch.said_hello
     assert [(heard.phase, heard.steps) for heard in listener.heard] == [("model", 0), ("model", 3)]
+
+
+def test_a_slow_first_step_earns_patience_for_the_second(watch: Watch, clock: Clock) -> None:
+    watch.feed(line("phase", name="first step"))
+    clock.now = 40
+    watch.feed(line("phase", name="steps"))
+    clock.now = 40 + 41
+    assert watch.overdue() is None
+
+
+def test_a_slow_set_up_earns_no_patience_for_steps(watch: Watch, clock: Clock) -> None:
+    watch.feed(line("phase", name="data"))
+    clock.now = 25
+    watch.feed(line("phase", name="warm-up"))
+    clock.now = 25 + 11
+    assert watch.overdue() is not None
+
+
+def test_a_process_that_does_not_exit_after_its_last_word_is_overdue(watch: Watch, clock: Clock) -> None:
+    watch.feed(line("phase", name="warm-up"))
+    clock.now = 9
+    watch.feed(line("bye"))
+    clock.now = 18
+    assert watch.overdue() is None
+    clock.now = 20
+    assert watch.overdue() is not None

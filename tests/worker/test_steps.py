@@ -82,3 +82,19 @@ def test_an_evaluation_step_changes_nothing(workload: WorkloadSpec) -> None:
     make_evaluation_step(job, job.batch(6, device.torch_device, 0), Settings(batch_size=6), device)()
     for name, value in job.model.state_dict().items():
         torch.testing.assert_close(value, before[name])
+
+
+def test_no_half_precision_step_leaves_out_its_update(tmp_path: Path) -> None:
+    path = tmp_path / "job.py"
+    path.write_text(
+        "import torch\nfrom traindyno import Workload\n"
+        "def workload():\n"
+        "    steep = lambda model, batch: model(batch).sum()\n"
+        "    return Workload(model=torch.nn.Linear(4, 2), example_input=torch.ones(4), training_step=steep)\n"
+    )
+    workload = WorkloadSpec(model=f"{path}:workload")
+    device, settings = CpuDevice(), Settings(batch_size=6, precision="fp16")
+    job = build_job(workload)
+    before = job.model.weight.detach().clone()
+    make_step(job, job.batch(6, device.torch_device, 0), workload, settings, device)()
+    assert not torch.equal(job.model.weight, before)

@@ -152,3 +152,10 @@ def test_what_is_no_workload_is_an_error_with_a_hint(file: Path, name: str, mess
 def test_a_workload_whose_model_is_none_is_an_error(model: object) -> None:
     with pytest.raises(TraindynoError, match="the workload's model is a int"):
         build_model(Workload(model))  # type: ignore[arg-type]
+
+
+def test_a_file_that_changed_since_the_study_began_is_not_run(tmp_path: Path) -> None:
+    path = tmp_path / "job.py"
+    path.write_text("raise AssertionError('it ran')\n")
+    with pytest.raises(TraindynoError, match="has changed since the study began"):
+        load_workload(f"{path}:build", source_sha256="0" * 64)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from traindyno.analysis.probes import larger_than_data
 from traindyno.core.machine import POWER_CAP
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
@@ -66,5 +67,5 @@ def _failures(records: Sequence[TrialRecord]) -> list[str]:
     return [
         f"Batch {record.batch_size}: {record.outcome.replace('_', ' ')}: {record.failure.message}"
         for record in records
-        if record.outcome not in BENIGN and record.failure is not None
+        if record.outcome not in BENIGN and record.failure is not None and not larger_than_data(record)
     ]

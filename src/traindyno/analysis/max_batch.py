@@ -9,7 +9,7 @@ from traindyno.analysis.memory_model import (
     peak_bytes_by_batch,
     predict_batch,
 )
-from traindyno.analysis.probes import Probes, read_probes
+from traindyno.analysis.probes import Probes, examples_in_data, read_probes
 from traindyno.core.answers import MaxBatchAnswer, MemoryModel
 from traindyno.core.records import Mode, TrialRecord
 from traindyno.core.units import format_percent
@@ -37,7 +37,9 @@ def conclude_max_batch(
     safe_batch = probes.safe_ran[-1] if probes.safe_ran else None
     memory_model = fit_memory(peak_bytes_by_batch(records))
     limit_bytes = memory_limit_bytes(records)
+    examples = examples_in_data(records)
     limited = limit is not None and probes.largest_ran == limit
+    data_limited = not limited and examples is not None and probes.largest_ran == examples
     split = split_batch(effective_batch, safe_batch) if effective_batch and safe_batch else None
     no_retry = probes.without_retries[-1] if probes.without_retries else None
     return MaxBatchAnswer(
@@ -54,13 +56,16 @@ def conclude_max_batch(
         margin=margin,
         tolerance=tolerance,
         memory_limit_bytes=limit_bytes,
-        limited_by="limit" if limited else _ended_by(probes, records),
+        limited_by="limit" if limited else "data" if data_limited else _ended_by(probes, records),
         micro_batch=split.micro_batch if split else None,
         accumulation_steps=split.accumulation_steps if split else None,
         effective_batch=split.effective_batch if split else None,
         verdicts=(
             *_limits(probes, margin, mode, records),
-            *_limited(limit if limited else None, memory_model, limit_bytes),
+            *_limited(f"limit of {limit} it was given" if limited else None, limit, memory_model, limit_bytes),
+            *_limited(
+                f"{examples} examples of the data" if data_limited else None, examples, memory_model, limit_bytes
+            ),
             *([split.sentence(effective_batch)] if split and effective_batch else []),
         ),
         simulated=simulated,
@@ -114,10 +119,10 @@ def _retries(probes: Probes) -> list[str]:
     return [f"Above batch {quiet} the allocator had to free its cache and try again: larger ones run, but slowly."]
 
 
-def _limited(limit: int | None, model: MemoryModel | None, limit_bytes: int | None) -> list[str]:
-    if limit is None:
+def _limited(end: str | None, size: int | None, model: MemoryModel | None, limit_bytes: int | None) -> list[str]:
+    if end is None or size is None:
         return []
-    text = f"The search ended at the limit of {limit} it was given, not at the memory's"
-    if model is None or limit_bytes is None or predict_batch(model, limit_bytes) <= limit:
+    text = f"The search ended at the {end}, not at the memory's"
+    if model is None or limit_bytes is None or predict_batch(model, limit_bytes) <= size:
         return [f"{text}."]
     return [f"{text}, which would hold about {predict_batch(model, limit_bytes):,}."]

@@ -39,6 +39,8 @@ def conclude_plan(
     simulated: bool = False,
 ) -> PlanAnswer:
     """A row per measured batch size no larger than the data, the fastest of them, and what to make of it."""
+    if not math.isfinite(job.epochs):
+        raise UsageError(f"{job.epochs} is not a number of epochs", "give --epochs 90, or a part such as 0.5")
     usable = [point for point in curve if point.batch_size <= job.examples]
     if not usable:
         raise UsageError(

@@ -8,6 +8,9 @@ from traindyno.core.records import Record, TrialRecord
 BATCH_NORM_SINGLE_VALUE = "batch_norm_single_value"
 """`failure.details["code"]` of a model whose batch normalisation cannot train on a single example."""
 
+LARGER_THAN_DATA = "larger_than_data"
+"""`failure.details["code"]` of a batch of which the data has not enough; "examples_in_data" says how many it has."""
+
 
 class Probes(Record, frozen=True):
     """Sizes by how they ended, each ascending.
@@ -53,14 +56,27 @@ def read_probes(records: Sequence[TrialRecord]) -> Probes:
 
 
 def counts(record: TrialRecord) -> bool:
-    """Whether a trial's end says something about its size."""
-    return record.outcome is not Outcome.INTERRUPTED and not needs_two_examples(record)
+    """Whether a trial's end says something about what the device does at its size."""
+    interrupted = record.outcome is Outcome.INTERRUPTED
+    return not (interrupted or needs_two_examples(record) or larger_than_data(record))
 
 
 def needs_two_examples(record: TrialRecord) -> bool:
     """Whether the trial only failed because batch normalisation cannot train on one example."""
-    code = record.failure.details.get("code") if record.failure is not None else None
-    return record.batch_size == 1 and code == BATCH_NORM_SINGLE_VALUE
+    return record.batch_size == 1 and _code(record) == BATCH_NORM_SINGLE_VALUE
+
+
+def larger_than_data(record: TrialRecord) -> bool:
+    """Whether the trial only failed because the data has too few examples for one batch."""
+    return _code(record) == LARGER_THAN_DATA
+
+
+def examples_in_data(records: Sequence[TrialRecord]) -> int | None:
+    """How many examples the workload's own data has, as soon as any trial has told; null where it is made up."""
+    told = [record.measurement.examples_in_data for record in records if record.measurement is not None]
+    refused = [record.failure.details for record in records if record.failure is not None and larger_than_data(record)]
+    counts = [count for count in told if count is not None] + [int(each["examples_in_data"]) for each in refused]
+    return min(counts, default=None)
 
 
 def ran_out(record: TrialRecord) -> bool:
@@ -70,6 +86,10 @@ def ran_out(record: TrialRecord) -> bool:
 
 def allocator_retries(record: TrialRecord) -> int | None:
     return record.measurement.memory.allocator_retries if record.measurement is not None else None
+
+
+def _code(record: TrialRecord) -> str | None:
+    return record.failure.details.get("code") if record.failure is not None else None
 
 
 def _sizes(records: Sequence[TrialRecord]) -> tuple[int, ...]:

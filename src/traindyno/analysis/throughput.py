@@ -12,7 +12,7 @@ from traindyno.analysis.memory_model import (
     peak_bytes_by_batch,
     predict_batch,
 )
-from traindyno.analysis.probes import needs_two_examples
+from traindyno.analysis.probes import examples_in_data, larger_than_data, needs_two_examples
 from traindyno.analysis.step_model import fit_step_model
 from traindyno.analysis.verdicts import throughput_verdicts
 from traindyno.core.answers import ThroughputAnswer
@@ -90,6 +90,9 @@ def _other_failures(records: Sequence[TrialRecord]) -> list[str]:
     ]
     if any(needs_two_examples(record) for record in records):
         sentences.append("Batch 1 was left out: the model's batch normalisation needs two examples to train on.")
+    examples = examples_in_data(records)
+    if any(larger_than_data(record) or (record.ok and record.batch_size == examples) for record in records):
+        sentences.append(f"Larger batches were left out: the data has only {examples} examples.")
     return sentences
 
 

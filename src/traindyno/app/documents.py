@@ -13,8 +13,9 @@ def finished_document(
     study: Study, request: Request, answer: Any, warnings: tuple[str, ...], hint: str | None
 ) -> Document:
     """Commit the answer and give the whole document. A study that was cut short says how to go on."""
-    if study.cut == "budget":
-        warnings = ("The time budget ended before the study was complete.", *warnings)
+    if study.cut is not None:
+        why = "The time budget ended" if study.cut == "budget" else "The study was stopped"
+        warnings = (f"{why} after {len(study.records)} trials; all of them are kept.", *warnings)
     state = study.finish(answer, warnings)
     return Document(
         command=study.row.command,

@@ -13,6 +13,8 @@ from traindyno.store.location import store_path
 
 def list_studies(store: str) -> list[StudyRow]:
     """Newest first; a store that does not exist yet has none."""
+    if not store_path(store).exists():
+        return []
     with Ledger.open(store, create=False) as ledger:
         return ledger.studies()
 

@@ -29,7 +29,7 @@ def max_batch(request: MaxBatchRequest, context: Context) -> Document:
             if not any(answer.max_batch is not None for answer in answers):
                 raise _nothing_fits(study)
             whole = answers[0] if len(request.workloads) == 1 else answers
-            hint = f"traindyno throughput --model {request.workloads[0].model}"
+            hint = f"traindyno throughput {_options(request.workloads[0])}"
             return finished_document(study, request, whole, cautions(study.records), hint)
 
 
@@ -62,6 +62,13 @@ def _one_model(study: Study, request: MaxBatchRequest, workload: WorkloadSpec) -
         seconds=earlier + study.seconds - before,
         simulated=study.workshop.runner.simulated,
     )
+
+
+def _options(workload: WorkloadSpec) -> str:
+    """The workload as options of the next command."""
+    size = "" if workload.image_size is None else f" --image-size {workload.image_size}"
+    mode = "" if workload.mode == "train" else f" --mode {workload.mode}"
+    return f"--model {workload.model}{size}{mode}"
 
 
 def first_spec(workshop: Workshop, workload: WorkloadSpec) -> TrialSpec:

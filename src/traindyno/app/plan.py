@@ -10,22 +10,26 @@ from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.library import read_document
 from traindyno.app.max_batch import first_spec
+from traindyno.app.sources import NamedAgain, check_named_again
 from traindyno.app.study import Study, open_study
 from traindyno.app.throughput import measure_curve
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, PlanAnswer, ThroughputAnswer, Validation
-from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.errors import UsageError
 from traindyno.core.records import Budget, TrialRecord, WorkloadSpec
 from traindyno.core.requests import Bench, PlanRequest, ThroughputRequest
 from traindyno.search.once import Once
 
 
-def plan(request: PlanRequest, context: Context) -> Document:
-    """Take the curve from an earlier study or measure it now, multiply out, and validate if asked."""
+def plan(request: PlanRequest, context: Context, named_again: NamedAgain = ()) -> Document:
+    """Take the curve from an earlier study or measure it now, multiply out, and validate if asked.
+
+    Validating the curve of a study that ran code from a file needs that file in `named_again`.
+    """
     curve, source = _earlier_curve(request, context)
     if curve is not None and not request.validate:
         return _plan_without_measuring(request, curve)
-    bench = _own(request).bench if source is None else _bench_of_validation(source)
+    bench = _own(request).bench if source is None else _bench_of_validation(source, named_again)
     with open_workshop(bench, context.store) as workshop:
         if source is None:
             own = msgspec.structs.replace(_own(request), bench=workshop.bench)
@@ -40,13 +44,9 @@ def plan(request: PlanRequest, context: Context) -> Document:
             return finished_document(study, request, answer, cautions(study.records), None)
 
 
-def _bench_of_validation(source: ThroughputRequest) -> Bench:
+def _bench_of_validation(source: ThroughputRequest, named_again: NamedAgain) -> Bench:
     """Where the curve was measured, without its time budget. Code that only a record names is not run."""
-    if source.workload.runs_user_code:
-        raise UsageError(
-            f"to validate this plan, code from {source.workload.model} would run, which was not named now",
-            f"measure and validate at once: traindyno plan --model {source.workload.model} --validate ...",
-        )
+    check_named_again(source.workload, named_again)
     return msgspec.structs.replace(source.bench, time_budget_seconds=None)
 
 
@@ -123,15 +123,23 @@ def _validate(study: Study, request: PlanRequest, workload: WorkloadSpec, answer
     history = study.drive(Once(spec, "validate the prediction"), lambda record: record.spec.kind == "train")
     if not history:
         return answer
+    answer = msgspec.structs.replace(answer, seconds=study.seconds)
     validation = _compare(history[0], row.start_up_seconds + steps * row.step_seconds, steps)
-    return msgspec.structs.replace(answer, validation=validation, seconds=study.seconds)
+    if validation is None:
+        return msgspec.structs.replace(answer, verdicts=(*answer.verdicts, _not_validated(history[0])))
+    return msgspec.structs.replace(answer, validation=validation)
 
 
-def _compare(record: TrialRecord, predicted: float, steps: int) -> Validation:
-    if record.measurement is None or record.measurement.training_seconds is None:
-        assert record.failure is not None
-        raise TraindynoError(f"the validating run failed: {record.failure.message}", record.failure.remedy)
-    measured = record.measurement.training_seconds
+def _not_validated(record: TrialRecord) -> str:
+    """The plan stands on the curve alone; a failed run takes nothing away from it but the proof."""
+    assert record.failure is not None
+    return f"The prediction could not be validated: {record.failure.message}. {record.failure.remedy}"
+
+
+def _compare(record: TrialRecord, predicted: float, steps: int) -> Validation | None:
+    measured = None if record.measurement is None else record.measurement.training_seconds
+    if measured is None:
+        return None
     return Validation(
         batch_size=record.batch_size,
         steps=steps,

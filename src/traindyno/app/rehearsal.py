@@ -26,7 +26,8 @@ def rehearse_max_batch(request: MaxBatchRequest) -> Rehearsal:
     )
     expected = _expected(search) * len(request.workloads)
     lines = [f"model: {workload.model} ({workload.mode})" for workload in request.workloads]
-    lines.append(f"each probe: {STEPS} steps in a fresh process, to within {request.tolerance:.1%} of the limit")
+    closeness = "to the unit" if request.exact else f"to within {request.tolerance:.1%} of the limit"
+    lines.append(f"each probe: {STEPS} steps in a fresh process, {closeness}")
     return _rehearsal("max-batch", bench, expected, START_SECONDS * 4, lines)
 
 

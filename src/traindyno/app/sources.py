@@ -4,7 +4,10 @@ import hashlib
 from pathlib import Path
 
 from traindyno.core.errors import UsageError
-from traindyno.core.records import is_user_file
+from traindyno.core.records import WorkloadSpec, is_user_file
+
+NamedAgain = tuple[tuple[str, str | None], ...]
+"""Models that the user names on the command line now, each with the fingerprint of its file."""
 
 
 def hash_source(model: str) -> str | None:
@@ -18,3 +21,20 @@ def hash_source(model: str) -> str | None:
         raise UsageError(f"there is no file {path}", "give its path relative to the folder you are in") from None
     except PermissionError:
         raise UsageError(f"the file {path} cannot be read", "check its permissions") from None
+
+
+def check_named_again(workload: WorkloadSpec, named_again: NamedAgain) -> None:
+    """Code that a record names runs only if the user names the same code now."""
+    if not workload.runs_user_code:
+        return
+    given = dict(named_again)
+    if workload.model not in given:
+        raise UsageError(
+            f"this study runs code from {workload.model}, which must be named again",
+            f"add --model {workload.model}",
+        )
+    if given[workload.model] != workload.source_sha256:
+        raise UsageError(
+            f"{workload.model} has changed since the study began",
+            "begin a new study; trials of two versions cannot be mixed",
+        )

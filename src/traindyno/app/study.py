@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from traindyno.analysis.probes import counts
 from traindyno.app.context import Context
 from traindyno.app.watching import StudyWatcher
 from traindyno.app.workshop import Workshop
@@ -190,10 +191,8 @@ def _note_failure(study: Study, error: TraindynoError, owner: str) -> None:
 
 
 def stops_study(record: TrialRecord) -> bool:
-    """A user's bug ends the study; a batch too small for batch-norm ends only that batch."""
-    if record.failure is None or not record.outcome.stops_study:
-        return False
-    return record.failure.details.get("code") != "batch_norm_single_value"
+    """A user's bug ends the study; a batch too small for batch-norm or too large for the data only itself."""
+    return record.outcome.stops_study and counts(record)
 
 
 def _same_machine(row: StudyRow, workshop: Workshop) -> None:

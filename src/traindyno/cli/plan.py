@@ -13,7 +13,7 @@ from traindyno.cli.parameters import DURATION
 from traindyno.core.errors import UsageError
 
 MEASURING = (
-    *("model", "image_size", "classes", "optimizer", "mode", "conv1_stride"),
+    *("image_size", "classes", "optimizer", "mode", "conv1_stride"),
     *("sweep", "repeats", "refine", "trial_seconds", "margin"),
     *("device", "precision", "seed", "time_budget", "memory_limit", "step_timeout", "trial_timeout", "runner"),
 )
@@ -44,7 +44,7 @@ MEASURING = (
 @output_options
 @click.pass_context
 def command(
-    context: click.Context, model: str | None, store: str, name: str | None, from_study: str | None, **values: Any
+    context: click.Context, /, model: str | None, store: str, name: str | None, from_study: str | None, **values: Any
 ) -> int:
     """Predict how long training takes at each batch size: time per step × steps.
 
@@ -54,8 +54,9 @@ def command(
     from traindyno.cli.running import run
     from traindyno.core.requests import PlanRequest
 
+    named_again = _named_again(model) if from_study and model and values["validate"] else ()
     if from_study:
-        _refuse_measuring_options(context)
+        _refuse_measuring_options(context, MEASURING if named_again else ("model", *MEASURING))
     output = Output.take(values, store)
     request = PlanRequest(
         examples=values["examples"],
@@ -68,15 +69,23 @@ def command(
         validate=values["validate"],
         validate_seconds=values["validate_for"],
     )
-    return run(lambda context: plan(request, context), output, store, name)
+    return run(lambda context: plan(request, context, named_again), output, store, name)
 
 
-def _refuse_measuring_options(context: click.Context) -> None:
+def _named_again(model: str) -> tuple[tuple[str, str | None], ...]:
+    """A file of the user's own, named beside `--from` so that the validating run may use it."""
+    from traindyno.app.sources import hash_source
+    from traindyno.core.records import is_user_file
+
+    return ((model, hash_source(model)),) if is_user_file(model) else ()
+
+
+def _refuse_measuring_options(context: click.Context, refused: tuple[str, ...]) -> None:
     """With `--from` nothing about the measurement can be chosen any more: say so instead of ignoring it."""
     given = [
         parameter
         for parameter in context.command.params
-        if parameter.name in MEASURING and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+        if parameter.name in refused and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
     ]
     if given:
         raise UsageError(

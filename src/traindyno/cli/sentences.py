@@ -1,5 +1,7 @@
 """One line about one trial."""
 
+import math
+
 from traindyno.core.events import TrialFinished, TrialProgress, TrialStarted
 from traindyno.core.records import Measurement, TrialRecord, TrialSpec
 from traindyno.core.units import format_bytes, format_rate, format_seconds
@@ -24,9 +26,10 @@ def describe_record(record: TrialRecord) -> str:
 def _speed(measurement: Measurement) -> str:
     low, high = measurement.ci95
     spread = (high - low) / 2 / measurement.step_seconds
+    interval = f" ± {spread:.1%}" if math.isfinite(spread) else ""
     steady = "" if measurement.steady else " (!) not steady"
     return (
-        f"{format_rate(measurement.examples_per_second)} examples/s ± {spread:.1%}, "
+        f"{format_rate(measurement.examples_per_second)} examples/s{interval}, "
         f"{format_seconds(measurement.step_seconds)}/step, {format_bytes(measurement.memory.peak_bytes)}{steady}"
     )
 

@@ -45,7 +45,9 @@ def setting_words(document: Document, *others: str | None) -> str:
 
 
 def device_name(document: Document) -> str | None:
-    """What the study ran on, as one would say it: the GPU it used, or else the CPU."""
+    """What the study ran on, as one would say it: the GPU it used, or else the CPU; of a simulation, nothing."""
+    if run_settings(document).device == "simulated":
+        return None
     machine, device = document.machine or {}, run_settings(document).device or ""
     gpus = machine.get("gpus") or []
     if device.startswith("cuda") and gpus:

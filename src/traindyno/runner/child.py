@@ -29,9 +29,12 @@ def become_trial(parent: int, entry: str, document: str, events: int, log: int) 
     except BaseException:  # noqa: BLE001 - the last frame of the process: what is not written here is lost
         traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            # Also when user code has closed or replaced the streams: a trial must never go on as a second keeper.
+            os._exit(code)
 
 
 def _redirect(log: int) -> None:

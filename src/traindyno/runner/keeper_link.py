@@ -46,17 +46,19 @@ class KeeperLink:
         self._deadline = time.monotonic() + start_seconds
         self._ready = False
 
-    def await_ready(self) -> None:
-        """Wait until the keeper has imported everything; its error output explains a failure."""
+    def ready_within(self, seconds: float) -> bool:
+        """Whether the keeper has imported everything, after some waiting; its error output explains a failure."""
         if self._ready:
-            return
-        readable, _, _ = select.select([self.socket], [], [], max(0.0, self._deadline - time.monotonic()))
+            return True
+        readable, _, _ = select.select([self.socket], [], [], seconds)
         try:
-            if not readable or not self.receive().get("ready"):
+            if readable:
+                self._ready = bool(self.receive().get("ready"))
+            elif time.monotonic() > self._deadline:
                 raise KeeperLostError("no answer")
         except KeeperLostError:
             raise self._start_failure() from None
-        self._ready = True
+        return self._ready
 
     def _start_failure(self) -> TraindynoError:
         self.close()
@@ -87,8 +89,13 @@ class KeeperLink:
         return message
 
     def close(self) -> None:
-        """Hang up; the keeper ends its trial and itself. What outlives that is found by its mark and killed."""
+        """Hang up; the keeper ends its trial and itself, and one still importing is not waited for.
+
+        What outlives that is found by its mark and killed.
+        """
         self.socket.close()
+        if not self._ready:
+            self._process.kill()
         try:
             self._process.wait(timeout=2.0)
         except subprocess.TimeoutExpired:

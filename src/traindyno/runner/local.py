@@ -21,6 +21,7 @@ from traindyno.runner.watch import Watch
 PRELOAD = ("torch", "torchvision", "torch._dynamo")
 TICK_SECONDS = 0.1
 CHUNK_BYTES = 1 << 16
+STOPPED = "stopped on request"
 
 
 class LocalRunner:
@@ -45,24 +46,38 @@ class LocalRunner:
     def run(self, spec: TrialSpec, watcher: Watcher, log_path: Path | None) -> TrialRecord:
         self.warm_up()
         assert self._link is not None
-        self._link.await_ready()
+        if not _keeper_ready(self._link, watcher):
+            return _record(spec, Ending(status=None, phase="start", killed_for="interrupted", kill_detail=STOPPED), 0.0)
         start = time.monotonic()
         ending = _RunningTrial(self._link, self._entry, spec, self._deadlines, watcher, log_path).follow()
         if ending.keeper_lost:
             self.close()
-        failure = classify(ending)
-        return TrialRecord(
-            spec=spec,
-            outcome=Outcome.OK if failure is None else failure.outcome,
-            seconds=time.monotonic() - start,
-            measurement=ending.measurement,
-            failure=failure,
-        )
+        return _record(spec, ending, time.monotonic() - start)
 
     def close(self) -> None:
         if self._link is not None:
             self._link.close()
             self._link = None
+
+
+def _keeper_ready(link: KeeperLink, watcher: Watcher) -> bool:
+    """Wait for the keeper's imports; false when the user or the time budget does not want to wait any longer."""
+    while not link.ready_within(TICK_SECONDS):
+        watcher.tick(time.monotonic(), None)
+        if watcher.should_stop():
+            return False
+    return True
+
+
+def _record(spec: TrialSpec, ending: Ending, seconds: float) -> TrialRecord:
+    failure = classify(ending)
+    return TrialRecord(
+        spec=spec,
+        outcome=Outcome.OK if failure is None else failure.outcome,
+        seconds=seconds,
+        measurement=ending.measurement,
+        failure=failure,
+    )
 
 
 class _RunningTrial:
@@ -146,14 +161,16 @@ class _RunningTrial:
 
     def _judge(self) -> None:
         """Decide whether the trial must end, and take the ladder's next rung if one is due."""
-        if self._killed_for is None and not self._watch.finished:
-            if self._watcher.should_stop():
-                self._kill("interrupted", "stopped on request")
+        if self._killed_for is None:
+            if not self._watch.finished and self._watcher.should_stop():
+                self._kill("interrupted", STOPPED)
             elif (overdue := self._watch.overdue()) is not None:
                 self._kill("hang" if overdue[0] == "hang" else "timeout", overdue[1])
             elif self._too_large():
                 self._kill("memory", f"the process grew beyond {self._spec.memory_limit_bytes} bytes of memory")
         self._ladder.climb()
+        if self._ladder.in_vain:
+            self._keeper_lost = True
 
     def _kill(self, reason: KillReason, detail: str) -> None:
         self._killed_for, self._kill_detail = reason, detail

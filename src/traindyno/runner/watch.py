@@ -42,11 +42,12 @@ class Watch:
         if kind == "hello":
             self.said_hello = True
         elif kind == "phase":
+            self._remember_gap()
             self.phase = message["name"]
             self._news()
         elif kind == "step":
             self._steps = message["steps"]
-            self._longest_gap = max(self._longest_gap, self._clock() - self._last_news)
+            self._remember_gap()
             self._news(message["step_seconds"])
         elif kind == "result":
             self.measurement = msgspec.convert(message["measurement"], Measurement)
@@ -54,6 +55,12 @@ class Watch:
             self.error = msgspec.convert(message["failure"], Failure)
         elif kind == "bye":
             self.finished = True
+            self._last_news = self._clock()
+
+    def _remember_gap(self) -> None:
+        """How long the steps up to this message took; setting up says nothing about steps."""
+        if self.phase not in SETTING_UP:
+            self._longest_gap = max(self._longest_gap, self._clock() - self._last_news)
 
     def _news(self, step_seconds: float | None = None) -> None:
         self._last_news = self._clock()

@@ -8,7 +8,7 @@ where the allocator had to free its cache and try again, a size at which it had 
 import math
 from collections.abc import Sequence
 
-from traindyno.analysis.probes import Probes, counts, needs_two_examples, ran_out, read_probes
+from traindyno.analysis.probes import Probes, counts, examples_in_data, needs_two_examples, ran_out, read_probes
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Record, TrialRecord, TrialSpec
 from traindyno.core.sweeps import LARGEST_ACCEPTED
@@ -47,13 +47,14 @@ class View(Record, frozen=True):
     low: int
     high: int | None
     floor: int
+    limit: int
     records: tuple[TrialRecord, ...]
 
 
 class MaxBatchSearch:
     """The strategy behind `max-batch`, for one workload.
 
-    `limit` bounds the sizes tried (the length of the data, or the user's wish). A trial that fails for
+    `limit` bounds the sizes tried, and so does the length of the data once a trial has told it. A trial that fails for
     another reason than memory or time counts as "does not run" at its size if some smaller one ran; otherwise
     nothing can be learnt and the search ends. Sizes are tried at most once with the margin and once without.
     """
@@ -79,7 +80,7 @@ class MaxBatchSearch:
         if _cannot_go_on(records):
             return None
         view = self._view(records)
-        if view.floor > self._limit:
+        if view.floor > view.limit:
             return None
         probe = self._first_probes(view) if view.low == 0 else self._next_probe(view)
         if probe is None:
@@ -103,12 +104,13 @@ class MaxBatchSearch:
             low=probes.largest_ran or 0,
             high=probes.smallest_failed_above,
             floor=max(self._smallest, 2 if needs_two else 1),
+            limit=min(self._limit, examples_in_data(records) or self._limit),
             records=tuple(record for record in records if counts(record)),
         )
 
     def _first_probes(self, view: View) -> Probe | None:
         """Until something runs: 16, then the smallest size there is."""
-        first = min(max(_FIRST_PROBE, view.floor), self._limit)
+        first = min(max(_FIRST_PROBE, view.floor), view.limit)
         for size in (first, view.floor):
             if size not in view.probes.plain_tried:
                 return Probe(size=size, reason="a small size first" if size == first else "the smallest size")
@@ -119,10 +121,10 @@ class MaxBatchSearch:
 
     def _second_probe(self, view: View) -> Probe | None:
         """A second size, so that the growth of memory can be seen."""
-        if len(view.probes.ran) > 1 or view.low >= self._limit:
+        if len(view.probes.ran) > 1 or view.low >= view.limit:
             return None
         if view.high is None:
-            size = min(max(_SECOND_PROBE, 2 * view.low), self._limit)
+            size = min(max(_SECOND_PROBE, 2 * view.low), view.limit)
             return Probe(size=size, reason="shows how memory grows")
         size = 2 * view.low if view.low == view.floor else max(view.floor, view.low // 4)
         if size >= view.high or size in view.probes.plain_tried:
@@ -131,7 +133,7 @@ class MaxBatchSearch:
 
     def _limit_probe(self, view: View) -> Probe | None:
         closed = 1 if self._exact else closing_step(self._tolerance, view.low)
-        if view.low >= self._limit or (view.high is not None and view.high - view.low <= closed):
+        if view.low >= view.limit or (view.high is not None and view.high - view.low <= closed):
             return None
         if view.high is None:
             return self._upwards(view)
@@ -151,14 +153,14 @@ class MaxBatchSearch:
         else:
             beyond = sum(record.ok and record.batch_size > aim.predicted for record in view.records)
             size, reason = view.low + step * 2**beyond, "just above the largest that ran"
-        size = min(size, _FARTHEST_JUMP * view.low, self._limit)
-        return Probe(size=size, reason=reason, safe=size == self._limit and self._ample(view))
+        size = min(size, _FARTHEST_JUMP * view.low, view.limit)
+        return Probe(size=size, reason=reason, safe=size == view.limit and self._ample(view))
 
     def _ample(self, view: View) -> bool:
         """Whether the user's limit should run even with the margin enforced: then one probe shows both."""
         if view.forecast is None or view.probes.safe_failed:
             return False
-        return view.forecast.largest_batch(1 - self._margin) * _AIM_FROM_AFAR >= self._limit
+        return view.forecast.largest_batch(1 - self._margin) * _AIM_FROM_AFAR >= view.limit
 
     def _aim(self, view: View) -> Aim | None:
         """The predicted end of memory, aimed lower the farther away it is."""
@@ -213,7 +215,7 @@ class MaxBatchSearch:
             halvings = math.log2(max(2.0, (view.high - view.low) / closed))
             return max(1, min(4, math.ceil(halvings))) + safe_left
         small_left = max(0, 2 - len(view.probes.ran))
-        large_left = 0 if probe.size >= self._limit else (1 if view.low > _SECOND_PROBE else 2)
+        large_left = 0 if probe.size >= view.limit else (1 if view.low > _SECOND_PROBE else 2)
         return max(1, small_left + safe_left + large_left)
 
 

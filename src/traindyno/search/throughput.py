@@ -10,7 +10,7 @@ time.
 import random
 from collections.abc import Sequence
 
-from traindyno.analysis.probes import needs_two_examples
+from traindyno.analysis.probes import counts, examples_in_data, larger_than_data
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord, TrialSpec
 from traindyno.core.sweeps import LARGEST_ACCEPTED
@@ -27,7 +27,8 @@ class ThroughputSweep:
 
     Sizes are either given, or double from `smallest` to `largest` (or until memory is full). A size that
     fails is kept as a failure and not tried again. Sizes larger than one that ran out of memory or time are
-    left out. Size 1 of a model whose batch normalisation needs two examples is dropped.
+    left out, and so are sizes larger than the data. Size 1 of a model whose batch normalisation needs two
+    examples is dropped.
     """
 
     def __init__(
@@ -42,28 +43,45 @@ class ThroughputSweep:
     ) -> None:
         self._template = template
         self._ladder = tuple(sorted(set(sizes))) if sizes is not None else doubling(smallest, largest)
+        self._given = sizes is not None
         self._refine = refine and sizes is None
         self._repeats = max(1, repeats)
         self._seed = seed
 
     def ask(self, history: Sequence[TrialRecord]) -> Proposal | None:
         records = [record for record in history if self._concerns(record)]
-        if any(record.outcome.stops_study and not needs_two_examples(record) for record in records):
+        if any(record.outcome.stops_study and counts(record) for record in records):
             return None
-        first = read_first_round(records, self._ladder)
-        found = self._climb(first) or self._refinement(first) or self._repetition(records)
+        ladder = self._ladder_of(records)
+        records = [record for record in records if not larger_than_data(record)]
+        first = read_first_round(records, ladder)
+        found = self._climb(first) or self._refinement(first, ladder) or self._repetition(records)
         if found is None:
             return None
         size, repeat, reason = found
         return Proposal(
             spec=at_batch_size(self._template, size, repeat=repeat),
             reason=reason,
-            expected_trials=max(len(records) + 1, self._expected_trials(first)),
+            expected_trials=max(len(records) + 1, self._expected_trials(first, ladder)),
         )
 
     def _concerns(self, record: TrialRecord) -> bool:
         same = record.spec.kind == self._template.kind and record.spec.workload == self._template.workload
         return same and record.outcome is not Outcome.INTERRUPTED
+
+    def _ladder_of(self, records: Sequence[TrialRecord]) -> tuple[int, ...]:
+        """The sizes of which the data can fill a batch.
+
+        Doubling ends with all of the data. Of given sizes the first that is too large is tried, for the record.
+        """
+        examples = examples_in_data(records)
+        if examples is None or examples >= self._ladder[-1]:
+            return self._ladder
+        fitting = tuple(size for size in self._ladder if size <= examples)
+        if self._given:
+            refused = any(larger_than_data(record) for record in records)
+            return fitting if refused else self._ladder[: len(fitting) + 1]
+        return fitting if fitting[-1:] == (examples,) else (*fitting, examples)
 
     def _climb(self, first: FirstRound) -> tuple[int, int, str] | None:
         """The next of the sizes asked for, while the first round lasts."""
@@ -75,12 +93,14 @@ class ThroughputSweep:
             return first.next_above, 0, "shows where memory ends"
         return None
 
-    def _refinement(self, first: FirstRound) -> tuple[int, int, str] | None:
-        pending = [size for size in self._refined(first) if size not in first.tried and first.below_barrier(size)]
+    def _refinement(self, first: FirstRound, ladder: Sequence[int]) -> tuple[int, int, str] | None:
+        pending = [
+            size for size in self._refined(first, ladder) if size not in first.tried and first.below_barrier(size)
+        ]
         return (self._shuffled(pending, 0)[0], 0, "closer look") if pending else None
 
-    def _refined(self, first: FirstRound) -> tuple[int, ...]:
-        return refined_sizes(first.ladder_records, self._ladder[-1]) if self._refine else ()
+    def _refined(self, first: FirstRound, ladder: Sequence[int]) -> tuple[int, ...]:
+        return refined_sizes(first.ladder_records, ladder[-1]) if self._refine and ladder else ()
 
     def _repetition(self, records: Sequence[TrialRecord]) -> tuple[int, int, str] | None:
         """The next size of the first round that is not yet complete."""
@@ -97,9 +117,9 @@ class ThroughputSweep:
         """A random order that depends on the seed and the round alone, whichever sizes are left."""
         return sorted(sizes, key=lambda size: random.Random(f"{self._seed} {repeat} {size}").random())
 
-    def _expected_trials(self, first: FirstRound) -> int:
+    def _expected_trials(self, first: FirstRound, ladder: Sequence[int]) -> int:
         """The sizes still to come in the first round, then the rounds over all that run."""
-        refined = set(self._refined(first)) - set(first.tried) if first.complete else set()
+        refined = set(self._refined(first, ladder)) - set(first.tried) if first.complete else set()
         to_come = len(refined) + (0 if first.complete else first.likely_left)
         if self._refine and not first.complete and first.below_barrier(_SMALLEST_WORTH_REFINING):
             to_come += _GUESSED_REFINED

@@ -8,7 +8,7 @@ from traindyno.core.errors import TraindynoError
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.core.records import Failure, Record
 from traindyno.worker.devices import Device, HostMemoryExceededError
-from traindyno.worker.errors import DataError
+from traindyno.worker.errors import DataError, LargerThanDataError
 from traindyno.worker.steps import NonfiniteLossError
 
 CUDA_OUT_OF_MEMORY_CODE = 2
@@ -96,6 +96,8 @@ def failure_of(error: BaseException, device: Device | None, phase: str) -> Failu
         details["device_free_bytes"] = str(evidence.free_bytes)
     if outcome is Outcome.USER_ERROR and _BATCH_NORM in str(error):
         details["code"] = "batch_norm_single_value"
+    if isinstance(error, LargerThanDataError):
+        details |= {"code": "larger_than_data", "examples_in_data": str(error.examples)}
     return Failure(
         outcome=outcome,
         message=_message(error),

@@ -141,7 +141,7 @@ def _named_job(spec: WorkloadSpec, device: torch.device | None) -> Job:
 def _user_job(spec: WorkloadSpec) -> Job:
     if spec.conv1_stride is not None:
         raise UsageError("your own model has no choice of conv1 stride", "only ir: models take --conv1-stride")
-    workload = load_workload(spec.model)
+    workload = load_workload(spec.model, spec.source_sha256)
     model = build_model(workload)
     source, advice = _user_source(workload, spec)
     return Job(

@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.worker.batches import guarded, to_device
+from traindyno.worker.errors import LargerThanDataError
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,10 @@ def check_size(batch_size: int, examples: int, drop_last: bool = False) -> None:
     if batch_size <= examples:
         return
     none_left = ", and drop_last=True leaves no batch at all" if drop_last else ""
-    raise TraindynoError(
+    raise LargerThanDataError(
         f"a batch of {batch_size} is larger than the data, which has {examples} examples{none_left}",
         f"the largest batch possible is {examples}; use a smaller batch or more data",
+        examples,
     )
 
 

@@ -20,7 +20,7 @@ class NonfiniteLossError(Exception):
 
 
 def make_step(job: Job, batch: Any, workload: WorkloadSpec, settings: Settings, device: Device) -> Step:
-    """The step that the trial repeats. It never waits for the device."""
+    """The step that the trial repeats. It never waits for the device, but for the loss scale's check in fp16."""
     if workload.mode == "infer":
         return make_evaluation_step(job, batch, settings, device)
     model = job.model.train()
@@ -45,8 +45,12 @@ def _step(compute_loss: Callable[[], torch.Tensor], optimizer: torch.optim.Optim
 
 
 def _scaled_step(compute_loss: Callable[[], torch.Tensor], optimizer: torch.optim.Optimizer, device: Device) -> Step:
-    """With the loss scaled, so that small gradients survive in half precision."""
-    scaler = torch.amp.GradScaler(device.torch_device.type)
+    """With the loss scaled, as half precision is trained.
+
+    The usual first scale is so large that the first updates overflow and are left out, with the time and the memory
+    that the optimiser takes for them. Starting at 1, every step measured is a whole one.
+    """
+    scaler = torch.amp.GradScaler(device.torch_device.type, init_scale=1.0)
 
     def step() -> torch.Tensor:
         optimizer.zero_grad(set_to_none=True)

@@ -35,6 +35,11 @@ class Timing(Record, frozen=True):
         return self.blocks[start:]
 
 
+def steps_of_block(step_seconds: float) -> int:
+    """How many such steps make a block long enough for the clock, so that waiting at its edges costs nothing."""
+    return max(1, min(LARGEST_BLOCK_STEPS, round(BLOCK_SECONDS / max(step_seconds, 1e-9))))
+
+
 def time_block(
     step: Step, steps: int, device: Device, clock: Clock = time.monotonic
 ) -> tuple[Block, torch.Tensor | None]:
@@ -63,7 +68,7 @@ def time_steps(
     device.check_memory()
     channel.phase("warm-up")
     second, loss = time_block(step, 1, device, clock)
-    block_steps = max(1, min(LARGEST_BLOCK_STEPS, round(BLOCK_SECONDS / max(second.seconds, 1e-9))))
+    block_steps = steps_of_block(second.seconds)
     channel.step(2, second.seconds)
     blocks: list[Block] = []
     deadline = clock() + seconds

@@ -1,5 +1,6 @@
 """A user's own job, from `path/to/file.py:function` to a `Workload`."""
 
+import hashlib
 import importlib.util
 import inspect
 import sys
@@ -16,9 +17,13 @@ from traindyno.worker.workload import Workload
 EXAMPLE = "return traindyno.Workload(model=...) or a torch.nn.Module"
 
 
-def load_workload(model: str) -> Workload:
-    """Import the file and call the function. What the user's code raises passes through."""
+def load_workload(model: str, source_sha256: str | None = None) -> Workload:
+    """Import the file, if it is still the one the study began with, and call the function.
+
+    What the user's code raises passes through.
+    """
     path, name = split_path(model)
+    _check_unchanged(path, source_sha256)
     module = import_file(path)
     made = _function(module, path, name)()
     if isinstance(made, Workload):
@@ -26,6 +31,16 @@ def load_workload(model: str) -> Workload:
     if isinstance(made, nn.Module):
         return Workload(made)
     raise TraindynoError(f"{path.name}:{name} returned a {type(made).__name__}", EXAMPLE)
+
+
+def _check_unchanged(path: Path, source_sha256: str | None) -> None:
+    if source_sha256 is None or not path.is_file():
+        return
+    if hashlib.sha256(path.read_bytes()).hexdigest() != source_sha256:
+        raise TraindynoError(
+            f"{path.name} has changed since the study began",
+            "begin a new study; trials of two versions cannot be mixed",
+        )
 
 
 def build_model(workload: Workload) -> nn.Module:

@@ -6,7 +6,7 @@ from traindyno.worker.devices import Device
 from traindyno.worker.kinds.bench import set_up
 from traindyno.worker.kinds.summary import summarise
 from traindyno.worker.steps import make_evaluation_step
-from traindyno.worker.timing import time_block, time_steps
+from traindyno.worker.timing import steps_of_block, time_block, time_steps
 
 DEFAULT_SECONDS = 10.0
 
@@ -14,7 +14,7 @@ DEFAULT_SECONDS = 10.0
 def measure_speed(spec: TrialSpec, device: Device, channel: Channel) -> Measurement:
     """Discard until steady, then stop as soon as the interval of the median block is narrow enough."""
     bench = set_up(spec, device, channel)
-    seconds = spec.budget.seconds or DEFAULT_SECONDS
+    seconds = DEFAULT_SECONDS if spec.budget.seconds is None else spec.budget.seconds
     timing = time_steps(bench.step, device, channel, seconds, spec.budget.relative_interval)
     evaluation_seconds = None
     memory = device.memory()
@@ -22,7 +22,8 @@ def measure_speed(spec: TrialSpec, device: Device, channel: Channel) -> Measurem
         channel.phase("evaluation")
         evaluation = make_evaluation_step(bench.job, bench.batch, spec.settings, device)
         time_block(evaluation, 1, device)
-        evaluation_seconds = time_block(evaluation, 1, device)[0].seconds
+        steps = steps_of_block(time_block(evaluation, 1, device)[0].seconds)
+        evaluation_seconds = time_block(evaluation, steps, device)[0].seconds / steps
     return summarise(
         spec,
         bench,

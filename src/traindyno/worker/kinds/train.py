@@ -1,4 +1,4 @@
-"""A stretch of plain training, from process start to the last step, to hold predictions against."""
+"""A stretch of plain training, from building the workload to the last step, to hold predictions against."""
 
 import time
 

@@ -1,0 +1,199 @@
+"""The documentation says what is true: held against the records, the options, the outcomes, and run."""
+
+import contextlib
+import importlib
+import inspect
+import io
+import re
+import types
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+from docs.markdown import DOCS, anchors, code_blocks, code_spans, links, pages, prose, section, sections, table_rows
+from docs.transcripts import TRANSCRIPT, comparable, plain_terminal, run
+from traindyno.cli.main import COMMANDS
+from traindyno.core import answers, machine, records, requests
+from traindyno.core.outcomes import REMEDIES, Outcome
+from traindyno.report.document import trial_entry
+from traindyno.runner.choose import WORKER_ENTRY
+from traindyno.runner.local import LocalRunner
+from traindyno.runner.protocol import Deadlines, Watcher
+from traindyno.runner.simulated import Profile, SimulatedRunner
+from traindyno.store.schema import metadata
+
+ANSWERS = (DOCS / "reference" / "answers.md").read_text()
+COMMANDS_PAGE = (DOCS / "commands.md").read_text()
+METHOD = (DOCS / "method.md").read_text()
+OWN_MODEL = (DOCS / "own-model.md").read_text()
+STORE = (DOCS / "reference" / "store.md").read_text()
+
+OTHER_RECORDS = (
+    records.Settings, records.Measurement, records.Block, records.Memory, records.Failure, records.Conditions,
+    records.WorkloadSpec, requests.Bench, requests.MaxBatchRequest, requests.ThroughputRequest, requests.PlanRequest,
+    machine.MachineFacts, machine.GpuFacts, machine.DoctorAnswer, machine.DoctorFacts, machine.Finding,
+    machine.DriverFacts, machine.UsableCpus, machine.HostMemory, machine.GpuSample, machine.DiskSpace,
+)  # fmt: skip
+"""Records besides the answers that stand in a document."""
+
+
+def answer_records() -> list[type[msgspec.Struct]]:
+    """The records that core/answers.py defines."""
+    kinds = [kind for kind in vars(answers).values() if inspect.isclass(kind) and issubclass(kind, msgspec.Struct)]
+    return [kind for kind in kinds if kind.__module__ == answers.__name__]
+
+
+def documented_fields(record: str) -> dict[str, str]:
+    """Field name → the cell of its type, from the one section whose title names the record."""
+    found = [part for part in sections(ANSWERS) if f"`{record}`" in part.title or f"({record})" in part.title]
+    assert len(found) == 1, f"{record} has {len(found)} sections in answers.md"
+    own = re.split(r"^#", found[0].body, maxsplit=1, flags=re.MULTILINE)[0]
+    return {code_spans(row[0])[0]: row[1] for row in table_rows(own)}
+
+
+@pytest.mark.parametrize("record", [*answer_records(), *OTHER_RECORDS], ids=lambda record: record.__name__)
+def test_every_field_of_a_record_is_documented_and_no_other(record: type[msgspec.Struct]) -> None:
+    documented = documented_fields(record.__name__)
+    config = record.__struct_config__
+    tags = {config.tag_field} if config.tag_field else set()
+    assert set(documented) == set(record.__struct_fields__) | tags
+    hints = typing.get_type_hints(record)
+    for name in record.__struct_fields__:
+        optional = isinstance(hints[name], types.UnionType) and types.NoneType in typing.get_args(hints[name])
+        if hints[name] is not typing.Any:
+            assert ("null" in documented[name]) == optional, f"{record.__name__}.{name} may be null: {optional}"
+
+
+def test_every_field_of_a_trial_is_documented() -> None:
+    spec = records.TrialSpec(
+        kind="speed",
+        workload=records.WorkloadSpec(model="torchvision:resnet18"),
+        settings=records.Settings(batch_size=8),
+    )
+    runs = SimulatedRunner(Profile()).run(spec, Watcher(), None)
+    fails = SimulatedRunner(Profile(limit=1)).run(spec, Watcher(), None)
+    assert set(documented_fields("trials")) == trial_entry(runs).keys() | trial_entry(fails).keys()
+
+
+def documented_options(text: str) -> dict[str, str]:
+    """Option → its table row, for tables whose first column names options."""
+    rows = [row for row in table_rows(text) if row[0].startswith("`-")]
+    return {option: row[1] for row in rows for option in re.findall(r"(?<![\w-])--?[a-z][a-z0-9-]*", row[0])}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_s_page_names_exactly_its_options_with_their_defaults(name: str) -> None:
+    command: click.Command = importlib.import_module(COMMANDS[name][0]).command
+    own = section(COMMANDS_PAGE, name)
+    documented = documented_options(own.body)
+    groups = {link.removeprefix("#") for link in links(own.body) if link.endswith("-options")}
+    for part in sections(COMMANDS_PAGE):
+        if part.title.lower().replace(" ", "-") in groups:
+            documented |= documented_options(part.body)
+    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    assert set(documented) == {word for option in options for word in (*option.opts, *option.secondary_opts)}
+    for option in options:
+        if option.show_default and isinstance(option.default, str | int) and not isinstance(option.default, bool):
+            assert f"`{option.default}`" in documented[option.opts[-1]]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for link in links(page.read_text()):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{page.name} links to {link}"
+        if anchor:
+            assert anchor in anchors(target.read_text()), f"{page.name} links to {link}"
+
+
+def test_the_table_of_outcomes_is_complete_and_has_the_remedies_word_for_word() -> None:
+    rows = table_rows(section(METHOD, "How a trial can end").body)
+    table = {code_spans(row[0])[0]: row[2] for row in rows}
+    assert list(table) == [outcome.value for outcome in Outcome]
+    assert table == {outcome.value: REMEDIES.get(outcome, "") for outcome in Outcome}
+
+
+def test_every_table_and_column_of_the_ledger_is_documented() -> None:
+    for table in metadata.sorted_tables:
+        documented = {code_spans(row[0])[0] for row in table_rows(section(STORE, f"`{table.name}`").body)}
+        assert documented == set(table.columns.keys()), table.name
+
+
+def test_every_command_s_transcript_is_what_it_prints_now(tmp_path: Path) -> None:
+    transcripts = list(TRANSCRIPT.finditer(COMMANDS_PAGE))
+    assert {found["arguments"].split()[0] for found in transcripts} == set(COMMANDS) - {"doctor", "resume"}
+    with plain_terminal(tmp_path):
+        for found in transcripts:
+            printed = comparable(run(found["arguments"]))
+            assert printed == comparable(found["output"]), "renew them: python tests/docs/transcripts.py"
+
+
+def test_the_project_file_shown_is_accepted(tmp_path: Path) -> None:
+    (example,) = code_blocks(COMMANDS_PAGE, "toml")
+    (tmp_path / "traindyno.toml").write_text(example)
+    (tmp_path / "runs").mkdir()
+    with plain_terminal(tmp_path):
+        assert "batch sizes: doubling from 16 to the largest that fits, each in 5" in run("throughput --dry-run")
+        assert "torchvision:vit_b_16" in run("max-batch --dry-run")
+
+
+def test_the_python_examples_of_the_api_run(tmp_path: Path) -> None:
+    blocks = code_blocks((DOCS / "python-api.md").read_text(), "python")
+    assert blocks
+    with plain_terminal(tmp_path), contextlib.redirect_stdout(io.StringIO()):
+        shared: dict[str, object] = {}
+        for block in blocks:
+            exec(compile(block, "python-api.md", "exec"), shared)
+
+
+def example_files() -> dict[str, str]:
+    """File name, from the comment in its first line → content."""
+    blocks = code_blocks(OWN_MODEL, "python")
+    return {block.splitlines()[0].removeprefix("# "): block for block in blocks}
+
+
+def examples() -> list[str]:
+    """Every `file.py:function` that a command on the page names."""
+    return [name for block in code_blocks(OWN_MODEL, "bash") for name in re.findall(r"--model (\S+)", block)]
+
+
+def test_every_example_file_is_named_by_a_command() -> None:
+    assert {name.partition(":")[0] for name in examples()} == set(example_files())
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[LocalRunner]:
+    runner = LocalRunner(WORKER_ENTRY, Deadlines())
+    yield runner
+    runner.close()
+
+
+@pytest.mark.parametrize("mode", ["train", "infer"])
+@pytest.mark.parametrize("example", sorted(set(examples())))
+def test_an_example_of_an_own_model_runs_in_a_real_trial(
+    example: str, mode: records.Mode, runner: LocalRunner, tmp_path: Path
+) -> None:
+    for name, content in example_files().items():
+        (tmp_path / name).write_text(content)
+    image_size = 32 if example == "plain.py:model" else None
+    spec = records.TrialSpec(
+        kind="fit",
+        workload=records.WorkloadSpec(model=f"{tmp_path}/{example}", mode=mode, image_size=image_size),
+        settings=records.Settings(batch_size=4),
+        budget=records.Budget(steps=2),
+        evaluate=True,
+    )
+    record = runner.run(spec, Watcher(), None)
+    assert record.outcome is Outcome.OK, record.failure
+
+
+def test_no_page_has_a_stray_code_fence() -> None:
+    for page in pages():
+        assert "```" not in prose(page.read_text()), page.name

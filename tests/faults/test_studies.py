@@ -1,0 +1,50 @@
+"""A study with one bad batch size still finishes, and shows the bad one beside the good ones."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.command_line import document, run
+
+JOB = Path(__file__).with_name("crashing_job.py")
+
+
+@pytest.mark.parametrize(
+    ("function", "outcome"),
+    [("crash", "crash"), ("killed", "crash"), ("hang", "hang"), ("nonfinite", "nonfinite")],
+)
+def test_the_study_finishes_with_the_failure_beside_the_results(tmp_path: Path, function: str, outcome: str) -> None:
+    completed = run(
+        tmp_path,
+        *("throughput", "--model", f"{JOB}:{function}", "--device", "cpu", "--batch-size", "4,8,16"),
+        *("--repeats", "1", "--trial-seconds", "300ms", "--step-timeout", "3s", "--no-report", "--json"),
+    )
+    content = document(completed)
+    assert completed.returncode == 0, completed.stderr
+    assert [point["batch_size"] for point in content["answer"]["curve"]] == [4, 16]
+    failed = [trial for trial in content["trials"] if trial["outcome"] != "ok"]
+    assert [(trial["settings"]["batch_size"], trial["outcome"]) for trial in failed] == [(8, outcome)]
+    assert failed[0]["failure"]["remedy"]
+    assert any("Batch 8" in warning for warning in content["warnings"])
+
+
+def test_real_trials_answer_end_to_end_on_the_cpu(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(
+        "import torch\nfrom torch import nn\nfrom traindyno import Workload\n"
+        "def workload():\n"
+        "    return Workload(model=nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10)),\n"
+        "                    example_input=torch.randn(64))\n"
+    )
+    common = ("--model", "job.py:workload", "--device", "cpu", "--no-report", "--json")
+    largest = document(run(tmp_path, "max-batch", *common, "--limit", "256"))["answer"]
+    assert (largest["max_batch"], largest["safe_batch"], largest["limited_by"]) == (256, 256, "limit")
+    assert largest["no_retry_batch"] is None
+    sizes = ("--batch-size", "8,64", "--repeats", "2", "--trial-seconds", "500ms", "--name", "c")
+    curve = document(run(tmp_path, "throughput", *common, *sizes))["answer"]["curve"]
+    assert curve[1]["examples_per_second"] > curve[0]["examples_per_second"]
+    assert all(point["processes"] == 2 for point in curve)
+    plan = ("plan", "--from", "c", "--examples", "640", "--epochs", "2", "--validate", "--validate-for", "500ms")
+    assert run(tmp_path, *plan, "--no-report").returncode == 2
+    completed = run(tmp_path, *plan, "--model", "job.py:workload", "--no-report", "--json")
+    validation = document(completed)["answer"]["validation"]
+    assert validation["measured_seconds"] > 0
