@@ -66,3 +66,12 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
     code = "import sys, traindyno; traindyno.Workload; assert not {'torch', 'numpy', 'rich'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_expected_length_of_a_study_counts_the_models_before(store: str) -> None:
+    events: list[Event] = []
+    models = ["torchvision:resnet18", "torchvision:resnet50"]
+    traindyno.max_batch(models, runner="simulated", store=store, on_event=events.append)
+    finished = [event for event in events if isinstance(event, TrialFinished)]
+    first_of_second = next(event for event in finished if event.record.spec.workload.model == models[1])
+    assert first_of_second.expected_trials > first_of_second.ordinal

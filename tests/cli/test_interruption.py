@@ -147,3 +147,10 @@ def test_ctrl_c_before_any_result_exits_with_130_and_leaves_a_study_to_resume(tm
 def test_a_budget_that_ends_before_any_result_leaves_a_study_to_resume(tmp_path: Path) -> None:
     assert run(tmp_path, "max-batch", *SLOW, "--time-budget", "100ms").returncode == 124
     assert state(tmp_path) == "interrupted"
+
+
+def test_what_is_shown_later_is_what_was_printed(tmp_path: Path) -> None:
+    printed = document(run(tmp_path, "throughput", *SLOW, "--time-budget", "1s", "--json"))
+    shown = document(run(tmp_path, "show", "it", "--json"))
+    assert shown == printed
+    assert shown["hint"] == "traindyno resume it"

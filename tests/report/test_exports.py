@@ -17,12 +17,6 @@ def test_every_format_is_written_whole(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == sorted(paths.values())
 
 
-def test_only_cheap_formats_are_written_after_a_trial(tmp_path: Path) -> None:
-    exporter = Exporter.prepare({"json": tmp_path / "a.json", "html": tmp_path / "a.html", "csv": None})
-    exporter.write_cheap(unanswered_document())
-    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
-
-
 @pytest.mark.parametrize(
     ("form", "name", "message"),
     [

@@ -247,3 +247,14 @@ def test_every_prefix_of_a_sweep_leads_to_the_next_trial() -> None:
         proposal = sweep().ask(history[:cut])
         assert proposal is not None
         assert proposal.spec == history[cut].spec
+
+
+def test_a_failure_that_is_not_of_memory_costs_only_its_own_size_of_those_given() -> None:
+    device = device_for(1704, failures={64: failure(Outcome.CRASH)})
+    assert ran(run_to_end(sweep(sizes=(32, 64, 128, 256), repeats=1), device)) == {32, 128, 256}
+
+
+def test_doubling_stops_at_a_failure_that_may_be_memory_in_disguise() -> None:
+    crashes = {size: failure(Outcome.CRASH) for size in doubling(64, 1024)}
+    history = run_to_end(sweep(smallest=32, refine=False, repeats=1), device_for(1704, failures=crashes))
+    assert sizes(history) == [32, 64]

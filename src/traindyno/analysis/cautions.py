@@ -25,7 +25,7 @@ def cautions(records: Sequence[TrialRecord]) -> tuple[str, ...]:
 
 def _throttled(records: Sequence[TrialRecord]) -> list[str]:
     slowed = [record for record in records if set(record.conditions.throttle_reasons) - {POWER_CAP}]
-    reasons = sorted({reason for record in slowed for reason in record.conditions.throttle_reasons})
+    reasons = sorted({reason for record in slowed for reason in record.conditions.throttle_reasons} - {POWER_CAP})
     if not slowed:
         return []
     return [f"The device was throttled in {len(slowed)} of {len(records)} trials: {', '.join(reasons)}."]

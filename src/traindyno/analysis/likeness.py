@@ -9,12 +9,16 @@ from traindyno.core.units import format_bytes
 Facts = dict[str, str]
 
 
+UNSAID = "unknown"
+OWN = "the model's own"
+
+
 def unlike(a: Document, b: Document) -> tuple[str, ...]:
     """Every recorded condition in which the two differ: "GPU: NVIDIA H200 against NVIDIA A100"."""
     facts_a, facts_b = conditions(a), conditions(b)
     names = [*facts_a, *(name for name in facts_b if name not in facts_a)]
     return tuple(
-        f"{name}: {facts_a.get(name, 'unknown')} against {facts_b.get(name, 'unknown')}"
+        f"{name}: {facts_a.get(name, UNSAID)} against {facts_b.get(name, UNSAID)}"
         for name in names
         if facts_a.get(name) != facts_b.get(name)
     )
@@ -82,8 +86,8 @@ def _workload(request: dict[str, Any]) -> dict[str, Any]:
         "model": ", ".join(str(workload["model"]) for workload in workloads if workload.get("model")),
         "mode": first.get("mode"),
         "data": first.get("data"),
-        "image size": first.get("image_size"),
-        "classes": first.get("classes"),
+        "image size": first.get("image_size") or (OWN if first else None),
+        "classes": first.get("classes") or (OWN if first else None),
         "optimizer": first.get("optimizer"),
         "conv1 stride": first.get("conv1_stride"),
         "model source": (first.get("source_sha256") or "")[:12],

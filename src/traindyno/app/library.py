@@ -6,6 +6,7 @@ from pathlib import Path
 from traindyno.core.answers import Document
 from traindyno.core.codec import plain
 from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.outcomes import Outcome
 from traindyno.report.document import trial_entry, typed_answer
 from traindyno.store.ledger import Ledger, StudyRow
 from traindyno.store.location import store_path
@@ -37,10 +38,10 @@ def read_document(source: str, store: str) -> Document:
 
 
 def study_document(name: str, store: str) -> Document:
-    """Rebuild the document of a study from the ledger."""
+    """Rebuild the document of a study from the ledger, as it was printed: trials that were cut off never ended."""
     with Ledger.open(store, create=False) as ledger:
         row = ledger.study(name)
-        trials = [plain(trial_entry(record)) for record in ledger.trials(row.id)]
+        records = [record for record in ledger.trials(row.id) if record.outcome is not Outcome.INTERRUPTED]
     if row.answer is None or (isinstance(row.answer, dict) and "error" in row.answer):
         raise TraindynoError(*_unanswered(row))
     return typed_answer(
@@ -49,12 +50,13 @@ def study_document(name: str, store: str) -> Document:
             "command": row.command,
             "study": row.name,
             "answer": row.answer,
-            "trials": trials,
+            "trials": [plain(trial_entry(record)) for record in records],
             "warnings": list(row.warnings),
             "machine": plain(row.machine),
             "request": plain(row.request),
             "created": row.created,
             "state": row.state,
+            "hint": f"traindyno resume {row.name}" if row.state == "interrupted" else None,
         }
     )
 

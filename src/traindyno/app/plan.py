@@ -15,6 +15,7 @@ from traindyno.app.study import Study, open_study
 from traindyno.app.throughput import measure_curve
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, PlanAnswer, ThroughputAnswer, Validation
+from traindyno.core.codec import plain
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Budget, TrialRecord, WorkloadSpec
 from traindyno.core.requests import Bench, PlanRequest, ThroughputRequest
@@ -27,8 +28,10 @@ def plan(request: PlanRequest, context: Context, named_again: NamedAgain = ()) -
     Validating the curve of a study that ran code from a file needs that file in `named_again`.
     """
     curve, source = _earlier_curve(request, context)
+    margin = (source or _own(request)).margin
     if curve is not None and not request.validate:
-        return _plan_without_measuring(request, curve)
+        answer = _multiply_out(request, curve, margin, 0.0)
+        return Document(command="plan", study=None, answer=answer, request=plain(request), state="done")
     bench = _own(request).bench if source is None else _bench_of_validation(source, named_again)
     with open_workshop(bench, context.store) as workshop:
         if source is None:
@@ -37,7 +40,7 @@ def plan(request: PlanRequest, context: Context, named_again: NamedAgain = ()) -
         with open_study(workshop, context, request, "training time") as study:
             if curve is None:
                 curve = measure_curve(study, _own(request), evaluate=_evaluates(request))
-            answer = _multiply_out(request, curve, study.seconds)
+            answer = _multiply_out(request, curve, margin, study.seconds)
             if request.validate and study.cut is None:
                 workload = source.workload if source is not None else _own(request).workload
                 answer = _validate(study, request, workload, answer)
@@ -74,7 +77,7 @@ def _earlier_curve(
     return document.answer, msgspec.convert(document.request, ThroughputRequest)
 
 
-def _multiply_out(request: PlanRequest, curve: ThroughputAnswer, seconds: float) -> PlanAnswer:
+def _multiply_out(request: PlanRequest, curve: ThroughputAnswer, margin: float, seconds: float) -> PlanAnswer:
     """The analysis of a plan, from the curve's points and the job the request describes."""
     eval_examples = request.eval_examples
     if eval_examples is None and request.eval_every_epochs is not None:
@@ -91,7 +94,7 @@ def _multiply_out(request: PlanRequest, curve: ThroughputAnswer, seconds: float)
         job,
         start_up_seconds=curve.start_up_seconds or 0.0,
         evaluation_step_seconds=_evaluation_steps(curve),
-        margin=0.05 if request.curve is None else request.curve.margin,
+        margin=margin,
         from_study=request.from_study,
         seconds=seconds,
         simulated=curve.simulated,
@@ -101,11 +104,6 @@ def _multiply_out(request: PlanRequest, curve: ThroughputAnswer, seconds: float)
 def _evaluation_steps(curve: ThroughputAnswer) -> dict[int, float]:
     measured = ((point.batch_size, point.evaluation_step_seconds) for point in curve.curve)
     return {size: seconds for size, seconds in measured if seconds is not None}
-
-
-def _plan_without_measuring(request: PlanRequest, curve: ThroughputAnswer) -> Document:
-    answer = _multiply_out(request, curve, 0.0)
-    return Document(command="plan", study=None, answer=answer, request=msgspec.to_builtins(request), state="done")
 
 
 def _validate(study: Study, request: PlanRequest, workload: WorkloadSpec, answer: PlanAnswer) -> PlanAnswer:

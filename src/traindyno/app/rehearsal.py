@@ -12,6 +12,8 @@ from traindyno.search.strategy import Strategy
 from traindyno.search.throughput import ThroughputSweep
 
 START_SECONDS = 5.0
+# A slow step gets overtime of twice the trial's own time.
+LONGEST = 3
 
 
 def rehearse_max_batch(request: MaxBatchRequest) -> Rehearsal:
@@ -49,7 +51,7 @@ def rehearse_throughput(request: ThroughputRequest) -> Rehearsal:
         f"model: {request.workload.model} ({request.workload.mode})",
         f"batch sizes: {sizes}{top}, each in {request.repeats} fresh processes",
     ]
-    return _rehearsal("throughput", bench, _expected(sweep), START_SECONDS + request.trial_seconds, lines)
+    return _rehearsal("throughput", bench, _expected(sweep), START_SECONDS + LONGEST * request.trial_seconds, lines)
 
 
 def _settled(bench: Bench) -> Bench:

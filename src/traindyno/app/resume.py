@@ -9,7 +9,7 @@ from traindyno.app.sources import NamedAgain, check_named_again
 from traindyno.app.throughput import throughput
 from traindyno.core.answers import Document
 from traindyno.core.records import WorkloadSpec
-from traindyno.core.requests import Bench, MaxBatchRequest, PlanRequest, Request, ThroughputRequest
+from traindyno.core.requests import MaxBatchRequest, PlanRequest, Request, ThroughputRequest
 from traindyno.store.ledger import Ledger
 
 
@@ -37,11 +37,3 @@ def workloads_of(request: Request) -> tuple[WorkloadSpec, ...]:
             return (request.workload,)
         case PlanRequest():
             return () if request.curve is None else (request.curve.workload,)
-
-
-def bench_of(request: Request) -> Bench | None:
-    match request:
-        case PlanRequest():
-            return None if request.curve is None else request.curve.bench
-        case _:
-            return request.bench

@@ -64,8 +64,11 @@ class Study:
     def drive(self, strategy: Strategy, belongs: Callable[[TrialRecord], bool] = lambda _: True) -> list[TrialRecord]:
         """Follow one strategy to its end; `belongs` picks its own trials from a study with several."""
         history = [record for record in self._done if belongs(record)]
+        of_others = len(self._done) - len(history)
         while self.cut is None and (proposal := strategy.ask(history)) is not None:
-            record = self._measure(proposal)
+            record = self._measure(
+                msgspec.structs.replace(proposal, expected_trials=of_others + proposal.expected_trials)
+            )
             if record is None:
                 break
             history.append(record)

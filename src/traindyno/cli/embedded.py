@@ -16,7 +16,7 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-def with_embedded(model: str | None, values: dict[str, Any]) -> str:
+def with_embedded(model: str | None, values: dict[str, Any], quiet: bool) -> str:
     """The model to run. Without one, options that the user left alone become those of the embedded workload."""
     if model is not None:
         return model
@@ -25,5 +25,6 @@ def with_embedded(model: str | None, values: dict[str, Any]) -> str:
     for name, value in DEFAULTS.items():
         if name in values and context.get_parameter_source(name) in untouched:
             values[name] = value
-    click.echo(f"no --model given: showing {MODEL} at {values['image_size']} px", err=True)
+    if not quiet:
+        click.echo(f"no --model given: showing {MODEL} at {values['image_size']} px", err=True)
     return MODEL

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from traindyno.cli.project_file import top_level
 from traindyno.core.errors import TraindynoError
 
 INTERRUPTED = 130
@@ -17,7 +18,7 @@ def report_error(error: BaseException, arguments: Sequence[str]) -> int:
     if isinstance(error, BrokenPipeError):
         return _broken_pipe()
     message, hint, code = _parts(error)
-    if "--json" in arguments:
+    if wants_json(arguments):
         command = next((word for word in arguments if not word.startswith("-")), None)
         document = {"schema": "traindyno/1", "command": command, "error": {"message": message, "hint": hint}}
         click.echo(json.dumps(document, indent=2))
@@ -26,6 +27,16 @@ def report_error(error: BaseException, arguments: Sequence[str]) -> int:
         click.echo(traceback.rstrip(), err=True)
     tell_error(message, hint)
     return code
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether `--json` was given, here or in the project file; a broken project file asks for nothing."""
+    if "--json" in arguments:
+        return True
+    try:
+        return top_level("json") is True
+    except TraindynoError:
+        return False
 
 
 def tell_error(message: str, hint: str | None) -> None:

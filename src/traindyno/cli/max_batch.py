@@ -42,7 +42,7 @@ def command(models: tuple[str, ...], store: str, name: str | None, dry_run: bool
     from traindyno.core.requests import MaxBatchRequest
 
     output = Output.take(values, store)
-    models = models or (with_embedded(None, values),)
+    models = models or (with_embedded(None, values, output.quiet),)
     bench = take_bench(values)
     request = MaxBatchRequest(
         workloads=tuple(take_workload(model, values) for model in models),

@@ -11,6 +11,7 @@ from traindyno.cli.options import bench_options, workload_options
 from traindyno.cli.output import Output, output_options, report_option
 from traindyno.cli.parameters import DURATION
 from traindyno.core.errors import UsageError
+from traindyno.core.requests import PlanRequest
 
 MEASURING = (
     *("image_size", "classes", "optimizer", "mode", "conv1_stride"),
@@ -40,11 +41,19 @@ MEASURING = (
 @workload_options
 @curve_options
 @bench_options
+@click.option("--dry-run", is_flag=True, help="Print the plan and its cost, measure nothing.")
 @report_option
 @output_options
 @click.pass_context
 def command(
-    context: click.Context, /, model: str | None, store: str, name: str | None, from_study: str | None, **values: Any
+    context: click.Context,
+    /,
+    model: str | None,
+    store: str,
+    name: str | None,
+    from_study: str | None,
+    dry_run: bool,
+    **values: Any,
 ) -> int:
     """Predict how long training takes at each batch size: time per step × steps.
 
@@ -52,7 +61,6 @@ def command(
     """
     from traindyno.app.plan import plan
     from traindyno.cli.running import run
-    from traindyno.core.requests import PlanRequest
 
     named_again = _named_again(model) if from_study and model and values["validate"] else ()
     if from_study:
@@ -61,7 +69,7 @@ def command(
     request = PlanRequest(
         examples=values["examples"],
         epochs=values["epochs"],
-        curve=None if from_study else take_curve(with_embedded(model, values), values),
+        curve=None if from_study else take_curve(with_embedded(model, values, output.quiet), values),
         from_study=from_study,
         eval_every_epochs=values["eval_every"],
         eval_examples=values["eval_examples"],
@@ -69,7 +77,18 @@ def command(
         validate=values["validate"],
         validate_seconds=values["validate_for"],
     )
+    if dry_run:
+        return _rehearse(request, output)
     return run(lambda context: plan(request, context, named_again), output, store, name)
+
+
+def _rehearse(request: PlanRequest, output: Output) -> int:
+    """What would be measured; a plan from a known curve measures nothing unless it is validated."""
+    from traindyno.app.rehearsal import rehearse_throughput
+
+    if request.curve is None:
+        raise UsageError("with --from there is nothing to rehearse", "leave --dry-run away; only --validate measures")
+    return output.deliver_rehearsal(rehearse_throughput(request.curve))
 
 
 def _named_again(model: str) -> tuple[tuple[str, str | None], ...]:

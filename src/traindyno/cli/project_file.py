@@ -34,6 +34,11 @@ def default_map(command: click.Command, known_commands: dict[str, Any], path: Pa
     return {options[key].name or key: _value(options[key], value) for key, value in chosen.items()}
 
 
+def top_level(key: str) -> Any:
+    """One of the values that hold for every command; null where there is none."""
+    return _read(Path(PROJECT_FILE)).get(key)
+
+
 def unknown_keys(known_options: set[str], path: Path | None = None) -> list[str]:
     """Top-level keys that no command has an option for."""
     content = _read(path or Path(PROJECT_FILE))

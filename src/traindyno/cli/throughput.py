@@ -34,7 +34,7 @@ def command(model: str | None, store: str, name: str | None, choose: str, dry_ru
     from traindyno.cli.running import run
 
     output = Output.take(values, store)
-    request = take_curve(with_embedded(model, values), values, choose)
+    request = take_curve(with_embedded(model, values, output.quiet), values, choose)
     if dry_run:
         from traindyno.app.rehearsal import rehearse_throughput
 

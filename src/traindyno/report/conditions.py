@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from traindyno.core.answers import Document
+from traindyno.core.machine import POWER_CAP
 from traindyno.core.records import Record
 from traindyno.report.trials import trial_rows
 from traindyno.report.wording import NOT_AVAILABLE, one_line, size
@@ -68,11 +69,13 @@ def observed_conditions(document: Document) -> Facts:
     """Clock, temperature and power over all trials, and every throttle reason seen."""
     seen = [trial.conditions for trial in trial_rows(document)]
     reasons = sorted({one_line(reason) for item in seen for reason in item.get("throttle_reasons") or ()})
+    slowing = [reason for reason in reasons if reason != POWER_CAP]
     facts = (
         ("SM clock", _range((item.get("sm_clock_mhz") for item in seen), "MHz")),
         ("GPU temperature", _range((item.get("temperature_celsius") for item in seen), "°C")),
         ("GPU power", _range((item.get("power_watts") for item in seen), "W")),
-        ("throttled by", ", ".join(reasons) or None),
+        ("throttled by", ", ".join(slowing) or None),
+        ("power limit", "reached" if POWER_CAP in reasons else None),
     )
     return tuple((label, value) for label, value in facts if value is not None)
 

@@ -48,7 +48,7 @@ def typed_answer(document_json: dict[str, Any]) -> Document:
     except msgspec.ValidationError as error:
         raise TraindynoError(
             f"the {document_json['command']} document is damaged: {error}",
-            "export it again with `traindyno report STUDY --export-json FILE`",
+            "export it again with `traindyno report STUDY FILE.json`",
         ) from error
     return msgspec.structs.replace(document, answer=answer)
 

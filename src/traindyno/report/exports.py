@@ -36,17 +36,11 @@ class Exporter(Record, frozen=True):
 
     def write(self, document: Document) -> tuple[Path, ...]:
         """Write every target; one that cannot be written does not keep the others from being."""
-        return self._write(document, self.targets)
-
-    def write_cheap(self, document: Document) -> tuple[Path, ...]:
-        """Write the formats that cost next to nothing: for after every finished trial."""
-        return self._write(document, tuple(target for target in self.targets if RENDERERS[target.form].cheap))
-
-    def _write(self, document: Document, targets: tuple[Target, ...]) -> tuple[Path, ...]:
-        failures = [failure for failure in (_try_write(document, target) for target in targets) if failure is not None]
+        attempts = [_try_write(document, target) for target in self.targets]
+        failures = [failure for failure in attempts if failure is not None]
         if failures:
             raise TraindynoError("; ".join(error.message for error in failures), failures[0].hint)
-        return tuple(target.path for target in targets)
+        return tuple(target.path for target in self.targets)
 
 
 def form_of(path: str | Path) -> str:

@@ -37,8 +37,8 @@ class FirstRound(Record, frozen=True):
         return self.barrier is None or size < self.barrier
 
 
-def read_first_round(records: Sequence[TrialRecord], ladder: Sequence[int]) -> FirstRound:
-    """What the trials of the first round say about the sizes asked for."""
+def read_first_round(records: Sequence[TrialRecord], ladder: Sequence[int], given: bool = False) -> FirstRound:
+    """What the trials of the first round say about the sizes asked for, each by itself (`given`) or by doubling."""
     round_records = [record for record in records if record.spec.repeat == 0]
     tried = sorted({record.batch_size for record in round_records})
     ran = sorted({record.batch_size for record in round_records if record.ok})
@@ -52,7 +52,7 @@ def read_first_round(records: Sequence[TrialRecord], ladder: Sequence[int]) -> F
         barrier=barrier,
         anchor=anchor,
         fitting=tuple(size for size in left if size <= reach),
-        next_above=_next_above(round_records, left, ran),
+        next_above=_next_above(round_records, left, ran, given),
         likely_left=_likely_left(round_records, left),
         ladder_records=tuple(record for record in round_records if record.batch_size in ladder),
     )
@@ -81,15 +81,19 @@ def _reach(records: Sequence[TrialRecord], ran: Sequence[int]) -> int:
     return max(ran[-1], min(predicted, _FARTHEST_JUMP * ran[-1]))
 
 
-def _next_above(records: Sequence[TrialRecord], left: Sequence[int], ran: Sequence[int]) -> int | None:
-    """The next size above the largest that ran, unless one between failed; the smallest if none ran."""
+def _next_above(records: Sequence[TrialRecord], left: Sequence[int], ran: Sequence[int], given: bool) -> int | None:
+    """The next size above the largest that ran; the smallest if none ran.
+
+    Doubling goes no further after a failure, which may be memory in disguise; sizes that were asked for are tried.
+    """
     broken = [
         record.batch_size for record in records if not (record.ok or ran_out(record) or needs_two_examples(record))
     ]
     if not ran:
         return left[0] if left and len(broken) < _MOST_FAILURES_BEFORE_ANY_RUNS else None
     above = next((size for size in left if size > ran[-1]), None)
-    return None if above is None or any(ran[-1] < size < above for size in broken) else above
+    stopped = not given and above is not None and any(ran[-1] < size < above for size in broken)
+    return None if stopped else above
 
 
 def _likely_left(records: Sequence[TrialRecord], left: Sequence[int]) -> int:

@@ -54,7 +54,7 @@ class ThroughputSweep:
             return None
         ladder = self._ladder_of(records)
         records = [record for record in records if not larger_than_data(record)]
-        first = read_first_round(records, ladder)
+        first = read_first_round(records, ladder, self._given)
         found = self._climb(first) or self._refinement(first, ladder) or self._repetition(records)
         if found is None:
             return None

@@ -13,11 +13,10 @@ from traindyno.report.renderers.pictures import render_png, render_svg
 
 
 class Renderer(Record, frozen=True):
-    """A format: its file endings, how it is written, and whether that is cheap enough after every trial."""
+    """A format: its file endings and how it is written."""
 
     render: Callable[[Document], str | bytes]
     endings: tuple[str, ...]
-    cheap: bool = True
 
 
 RENDERERS: dict[str, Renderer] = {
@@ -25,9 +24,9 @@ RENDERERS: dict[str, Renderer] = {
     "json": Renderer(render=render_json, endings=(".json",)),
     "csv": Renderer(render=render_csv, endings=(".csv",)),
     "markdown": Renderer(render=render_markdown, endings=(".md", ".markdown")),
-    "html": Renderer(render=render_html, endings=(".html", ".htm"), cheap=False),
-    "png": Renderer(render=render_png, endings=(".png",), cheap=False),
-    "svg": Renderer(render=render_svg, endings=(".svg",), cheap=False),
+    "html": Renderer(render=render_html, endings=(".html", ".htm")),
+    "png": Renderer(render=render_png, endings=(".png",)),
+    "svg": Renderer(render=render_svg, endings=(".svg",)),
 }
 
 

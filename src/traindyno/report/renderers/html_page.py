@@ -24,10 +24,9 @@ METHOD = (
     "Every trial ran in a fresh process of its own, so that none could leave memory or a warm cache to the "
     "next. Steps were timed in blocks on a monotonic clock, with the device synchronised at the edges of a "
     "block only. Blocks were discarded until consecutive ones agreed; a trial that never came to rest is "
-    "marked as not steady. A time per step is the median block's. Each interval covers 95 % and includes the "
-    "variation between processes, not only between the blocks of one. Sizes were measured in a shuffled "
-    "order. A size counts as running only after full steps in a fresh process; running out of memory is a "
-    "result, and is never retried."
+    "marked as not steady. A time per step is the median block's; of a size measured in several processes, the "
+    "median of theirs, and its 95 % interval covers the variation between them. A size counts as running only "
+    "after full steps in a fresh process; running out of memory is a result, and is never retried."
 )
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
