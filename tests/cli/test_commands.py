@@ -10,6 +10,7 @@ from pathlib import Path
 from cli.command_line import document, environment, run
 
 SIMULATED = ("--runner", "simulated", "--no-report")
+RESNET = ("--model", "torchvision:resnet50", *SIMULATED)
 
 
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
@@ -30,7 +31,7 @@ def test_version_is_printed(tmp_path: Path) -> None:
 
 
 def test_max_batch_answers_in_the_documented_form(tmp_path: Path) -> None:
-    content = document(run(tmp_path, "max-batch", *SIMULATED, "--json", "--effective-batch", "4096"))
+    content = document(run(tmp_path, "max-batch", *RESNET, "--json", "--effective-batch", "4096"))
     answer = content["answer"]
     assert set(content) >= {"schema", "command", "study", "answer", "trials", "warnings"}
     assert answer["simulated"] is True
@@ -49,7 +50,7 @@ def test_several_models_give_a_list(tmp_path: Path) -> None:
 
 
 def test_throughput_answers_in_the_documented_form(tmp_path: Path) -> None:
-    content = document(run(tmp_path, "throughput", *SIMULATED, "--json"))
+    content = document(run(tmp_path, "throughput", *RESNET, "--json"))
     answer = content["answer"]
     fields = {"batch_size", "examples_per_second", "ci95", "step_seconds", "peak_memory_bytes", "steady"}
     assert fields <= set(answer["curve"][0])
@@ -60,7 +61,7 @@ def test_throughput_answers_in_the_documented_form(tmp_path: Path) -> None:
 
 
 def test_a_plan_reuses_the_curve_of_a_study(tmp_path: Path) -> None:
-    run(tmp_path, "throughput", *SIMULATED, "--name", "curve")
+    run(tmp_path, "throughput", *RESNET, "--name", "curve")
     plan = ("plan", "--from", "curve", "--examples", "1000000", "--epochs", "2", "--price-per-hour", "4", "--json")
     content = document(run(tmp_path, *plan))
     rows = content["answer"]["rows"]
@@ -96,7 +97,7 @@ def test_exports_and_report_are_written(tmp_path: Path) -> None:
         part for name in ("json", "csv", "markdown", "html", "png") for part in (f"--export-{name}", f"out.{name}")
     ]
     exports = [part.replace("out.markdown", "out.md") for part in exports]
-    completed = run(tmp_path, "throughput", "--runner", "simulated", "--name", "full", *exports)
+    completed = run(tmp_path, "throughput", *RESNET[:-1], "--name", "full", *exports)
     assert completed.returncode == 0, completed.stderr
     assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads((tmp_path / "out.json").read_text())["study"] == "full"
@@ -114,7 +115,7 @@ def test_report_writes_the_format_of_the_files_ending(tmp_path: Path) -> None:
 
 
 def test_studies_are_listed_with_their_state(tmp_path: Path) -> None:
-    run(tmp_path, "max-batch", *SIMULATED, "--name", "one")
+    run(tmp_path, "max-batch", *RESNET, "--name", "one")
     (study,) = document(run(tmp_path, "studies", "--json"))["answer"]["studies"]
     assert (study["name"], study["command"], study["state"]) == ("one", "max-batch", "done")
     assert study["trials"] > 3
@@ -180,3 +181,22 @@ def test_a_store_that_does_not_exist_yet_has_no_studies(tmp_path: Path) -> None:
     assert completed.returncode == 0
     assert document(completed)["answer"]["studies"] == []
     assert not (tmp_path / "traindyno.db").exists()
+
+
+def test_without_a_model_a_small_embedded_one_is_shown_and_said_so(tmp_path: Path) -> None:
+    completed = run(tmp_path, "throughput", *SIMULATED, "--json")
+    content = document(completed)
+    assert "no --model given: showing torchvision:resnet18 at 64 px" in completed.stderr
+    assert content["request"]["workload"]["image_size"] == 64
+    assert max(point["batch_size"] for point in content["answer"]["curve"]) == 64
+    chosen = document(run(tmp_path, "throughput", *SIMULATED, "--json", "--batch-size", "128", "-q"))
+    assert [point["batch_size"] for point in chosen["answer"]["curve"]] == [128]
+
+
+def test_a_reader_of_stderr_who_goes_away_does_not_end_the_measurement(tmp_path: Path) -> None:
+    command = (
+        f"{sys.executable} -m traindyno throughput --runner simulated:sleep=0.1 --no-report --name it 2>&1 >/dev/null"
+    )
+    subprocess.run(["bash", "-c", f"{command} | head -2"], cwd=tmp_path, env=environment(), check=False, timeout=60)
+    (study,) = document(run(tmp_path, "studies", "--json"))["answer"]["studies"]
+    assert study["state"] == "done"

@@ -96,3 +96,8 @@ def test_very_slow_steps_end_with_what_there_is() -> None:
 def test_a_loss_that_is_not_finite_ends_the_trial() -> None:
     with pytest.raises(NonfiniteLossError):
         measure(Bench(lambda _: 0.02, loss=float("inf")))
+
+
+def test_a_slow_second_step_does_not_make_the_blocks_too_short() -> None:
+    timing = measure(Bench(lambda step: 0.5 if step == 1 else 0.001))
+    assert min(block.steps for block in timing.blocks) >= 0.5 * BLOCK_SECONDS / 0.001

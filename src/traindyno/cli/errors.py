@@ -18,15 +18,24 @@ def report_error(error: BaseException, arguments: Sequence[str]) -> int:
     if isinstance(error, BrokenPipeError):
         return _broken_pipe()
     message, hint, code = _parts(error)
-    if wants_json(arguments):
-        command = next((word for word in arguments if not word.startswith("-")), None)
-        document = {"schema": "traindyno/1", "command": command, "error": {"message": message, "hint": hint}}
-        click.echo(json.dumps(document, indent=2))
+    _print_document(arguments, message, hint)
     traceback = getattr(error, "traceback", None)
     if traceback:
         click.echo(traceback.rstrip(), err=True)
     tell_error(message, hint)
     return code
+
+
+def report_bug(error: Exception, arguments: Sequence[str]) -> None:
+    """An error that nobody foresaw: with `--json` still one document; its traceback follows on stderr."""
+    _print_document(arguments, f"{type(error).__name__}: {error}", "this is a bug in traindyno: please report it")
+
+
+def _print_document(arguments: Sequence[str], message: str, hint: str | None) -> None:
+    if wants_json(arguments):
+        command = next((word for word in arguments if not word.startswith("-")), None)
+        document = {"schema": "traindyno/1", "command": command, "error": {"message": message, "hint": hint}}
+        click.echo(json.dumps(document, indent=2))
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from traindyno import __version__
-from traindyno.cli.errors import report_error
+from traindyno.cli.errors import report_bug, report_error
 from traindyno.cli.project_file import PROJECT_FILE, default_map, unknown_keys
 from traindyno.core.errors import TraindynoError, UsageError
 
@@ -91,4 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = cli.main(given, prog_name="traindyno", standalone_mode=False)
     except (TraindynoError, click.ClickException, click.Abort, KeyboardInterrupt, BrokenPipeError) as error:
         code = report_error(error, given)
+    except Exception as error:
+        report_bug(error, given)
+        raise
     sys.exit(code if isinstance(code, int) else 0)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 import click
@@ -24,14 +24,24 @@ def showing_progress(*, quiet: bool, verbose: bool, stream: TextIO | None = None
     """Give an event listener that fits the terminal and the user's wishes."""
     stream = stream or sys.stderr
     if quiet:
-        yield QuietProgress(stream)
+        yield unbreakable(QuietProgress(stream))
     elif stream.isatty() and not verbose:
         from traindyno.cli.live import live_progress
 
         with live_progress(stream) as emit:
-            yield emit
+            yield unbreakable(emit)
     else:
-        yield PlainProgress(stream, verbose)
+        yield unbreakable(PlainProgress(stream, verbose))
+
+
+def unbreakable(emit: Emit) -> Emit:
+    """A reader of stderr who goes away, as `2>&1 | head` does, must not end the measurement."""
+
+    def emit_if_heard(event: Event) -> None:
+        with suppress(BrokenPipeError):
+            emit(event)
+
+    return emit_if_heard
 
 
 class QuietProgress:

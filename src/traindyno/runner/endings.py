@@ -61,7 +61,7 @@ def _own_kill(reason: KillReason) -> Outcome:
 
 
 def _by_signal(number: int, ending: Ending) -> tuple[Outcome, str]:
-    name = signal.Signals(number).name
+    name = signal_name(number)
     if number == signal.SIGKILL and ending.kernel_oom_kills > 0:
         return Outcome.OUT_OF_HOST_MEMORY, "the kernel killed the process because memory was exhausted"
     if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -75,6 +75,11 @@ def _by_signal(number: int, ending: Ending) -> tuple[Outcome, str]:
     return Outcome.CRASH, f"the process was ended by {name} in phase '{ending.phase}'"
 
 
+def signal_name(number: int) -> str:
+    """`SIGSEGV`; real-time signals have no name of their own."""
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+
+
 def _mentions(ending: Ending, *texts: str) -> bool:
     return any(text in ending.log_tail for text in texts)
 
@@ -83,7 +88,7 @@ def _with_evidence(failure: Failure, ending: Ending) -> Failure:
     code, name = None, None
     if ending.status is not None:
         if os.WIFSIGNALED(ending.status):
-            name = signal.Signals(os.WTERMSIG(ending.status)).name
+            name = signal_name(os.WTERMSIG(ending.status))
         else:
             code = os.waitstatus_to_exitcode(ending.status)
     details = dict(failure.details)

@@ -32,6 +32,7 @@ class Keeper:
         self._connection = connection
         self._spawn = spawn
         self._trial: int | None = None
+        self._spawned: subprocess.Popen[bytes] | None = None
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_write, False)
         os.set_blocking(self._wake_read, False)
@@ -83,11 +84,12 @@ class Keeper:
         read_end, write_end = os.pipe()
         command = [sys.executable, "-m", "traindyno.runner.child", str(os.getpid()), order["entry"]]
         descriptors = (read_end, events, log)
-        trial = subprocess.Popen([*command, *map(str, descriptors)], pass_fds=descriptors)
+        # Kept, because a discarded Popen object may reap the process before this keeper can say how it ended.
+        self._spawned = subprocess.Popen([*command, *map(str, descriptors)], pass_fds=descriptors)
         os.close(read_end)
         with os.fdopen(write_end, "w") as pipe:
             pipe.write(order["document"])
-        return trial.pid
+        return self._spawned.pid
 
     def _signal(self, number: int) -> None:
         """To the trial's whole group; the trial is not reaped yet, so its number cannot belong to another."""

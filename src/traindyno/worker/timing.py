@@ -67,12 +67,12 @@ def time_steps(
     finite_loss(loss)
     device.check_memory()
     channel.phase("warm-up")
-    second, loss = time_block(step, 1, device, clock)
-    block_steps = steps_of_block(second.seconds)
-    channel.step(2, second.seconds)
+    rehearsal, done = _rehearse(step, device, clock)
+    block_steps = steps_of_block(rehearsal.seconds / rehearsal.steps)
+    channel.step(done, rehearsal.seconds / rehearsal.steps)
     blocks: list[Block] = []
     deadline = clock() + seconds
-    done, start, value = 2, None, None
+    start, value = None, None
     while True:
         block, loss = time_block(step, block_steps, device, clock)
         value = finite_loss(loss)
@@ -87,6 +87,21 @@ def time_steps(
         if clock() >= deadline and (len(blocks) >= LEAST_BLOCKS or clock() >= deadline + OVERTIME * seconds):
             break
     return Timing(blocks=tuple(blocks), steady_from=start, first_step_seconds=first.seconds, loss=value)
+
+
+def _rehearse(step: Step, device: Device, clock: Clock) -> tuple[Block, int]:
+    """Blocks that double until one lasts long enough to tell how long a step takes; and the steps done so far.
+
+    The second step is not counted: it may still tune kernels or allocate, and blocks would come out too short.
+    """
+    time_block(step, 1, device, clock)
+    steps, done = 1, 2
+    while True:
+        block, _ = time_block(step, steps, device, clock)
+        done += steps
+        if block.seconds >= BLOCK_SECONDS / 2 or steps >= LARGEST_BLOCK_STEPS:
+            return block, done
+        steps *= 2
 
 
 def _finished(samples: list[float], relative_interval: float) -> bool:
