@@ -200,3 +200,10 @@ def test_a_reader_of_stderr_who_goes_away_does_not_end_the_measurement(tmp_path:
     subprocess.run(["bash", "-c", f"{command} | head -2"], cwd=tmp_path, env=environment(), check=False, timeout=60)
     (study,) = document(run(tmp_path, "studies", "--json"))["answer"]["studies"]
     assert study["state"] == "done"
+
+
+def test_a_dry_run_is_one_document_in_the_usual_frame(tmp_path: Path) -> None:
+    content = document(run(tmp_path, "plan", "--examples", "1000", "--epochs", "1", *SIMULATED, "--dry-run", "--json"))
+    assert set(content) == {"schema", "command", "study", "answer", "trials", "warnings"}
+    assert content["answer"]["expected_trials"] > 10
+    assert content["trials"] == []

@@ -154,3 +154,15 @@ def test_what_is_shown_later_is_what_was_printed(tmp_path: Path) -> None:
     shown = document(run(tmp_path, "show", "it", "--json"))
     assert shown == printed
     assert shown["hint"] == "traindyno resume it"
+
+
+def test_a_project_file_cannot_name_the_code_again(tmp_path: Path) -> None:
+    job = tmp_path / "job.py"
+    job.write_text("from torch import nn\ndef build():\n    return nn.Linear(4, 2)\n")
+    process = start(tmp_path, "throughput", "--model", "job.py:build", *SLOW)
+    wait_for_trials(process, 2)
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=30)
+    (tmp_path / "traindyno.toml").write_text('model = "job.py:build"\n')
+    assert run(tmp_path, "resume", "it", "--no-report").returncode == 2
+    assert run(tmp_path, "resume", "it", "--no-report", "--model", "job.py:build").returncode == 0

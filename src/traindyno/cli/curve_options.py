@@ -25,7 +25,7 @@ _OPTIONS = (
         "--refine/--no-refine", default=True, show_default=True, help="Add sizes around the best and near the limit."
     ),
     click.option(
-        "--trial-seconds", type=DURATION, default="10s", show_default=True, metavar="TIME",
+        "--trial-seconds", type=DURATION, default="5s", show_default=True, metavar="TIME",
         help="Longest measuring time of one trial that does not become precise.",
     ),
     click.option(

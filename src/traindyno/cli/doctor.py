@@ -1,9 +1,8 @@
 """`traindyno doctor`."""
 
-import json
-
 import click
 
+from traindyno.cli.json_frame import print_answer
 from traindyno.cli.options import store_options
 
 _MARKS = {"ok": ("✓", "green"), "note": ("·", "cyan"), "problem": ("✗", "red")}
@@ -15,15 +14,10 @@ def command(store: str, as_json: bool) -> int:
     """Examine driver, GPUs, CPUs, memory, limits and disks; each problem comes with its remedy."""
     from traindyno.app.doctor import examine_machine
     from traindyno.app.library import store_folder
-    from traindyno.core.codec import plain
 
     answer = examine_machine(store_folder(store))
     if as_json:
-        document = {
-            "schema": "traindyno/1", "command": "doctor", "study": None,
-            "answer": plain(answer), "trials": [], "warnings": [],
-        }  # fmt: skip
-        click.echo(json.dumps(document, indent=2))
+        print_answer("doctor", answer)
         return 0
     for finding in answer.findings:
         mark, color = _MARKS[finding.level]

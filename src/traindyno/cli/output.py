@@ -1,6 +1,5 @@
 """Where a command's result goes: stdout, exported files, the report. Files are checked before the work starts."""
 
-import json
 import os
 import shutil
 import sys
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from traindyno.cli.errors import tell_error
+from traindyno.cli.json_frame import print_answer
 from traindyno.cli.options import store_options
 from traindyno.core.answers import Document, Rehearsal
 from traindyno.core.errors import TraindynoError
@@ -78,10 +78,8 @@ class Output:
 
     def deliver_rehearsal(self, rehearsal: Rehearsal) -> int:
         """Print what would be done."""
-        from traindyno.core.codec import plain
-
         if self.as_json:
-            click.echo(json.dumps(plain(rehearsal), indent=2))
+            print_answer(rehearsal.command, rehearsal)
         else:
             click.echo("\n".join(rehearsal.lines))
         return EXIT_DONE

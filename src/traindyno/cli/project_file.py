@@ -13,6 +13,8 @@ import click
 from traindyno.core.errors import UsageError
 
 PROJECT_FILE = "traindyno.toml"
+# Here `--model` is the user's word that code may run again; a file cannot give it.
+NAMES_CODE_AGAIN = ("resume",)
 
 
 def default_map(command: click.Command, known_commands: dict[str, Any], path: Path | None = None) -> dict[str, Any]:
@@ -31,6 +33,8 @@ def default_map(command: click.Command, known_commands: dict[str, Any], path: Pa
             )
     shared = {key: value for key, value in content.items() if key not in tables}
     chosen = {key: value for key, value in {**shared, **own}.items() if key in options}
+    if command.name in NAMES_CODE_AGAIN:
+        chosen.pop("model", None)
     return {options[key].name or key: _value(options[key], value) for key, value in chosen.items()}
 
 

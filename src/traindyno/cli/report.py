@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from traindyno.cli.json_frame import print_answer
 from traindyno.cli.options import store_options
 
 
@@ -16,8 +17,6 @@ def command(study: str, file: Path | None, store: str, as_json: bool) -> int:
 
     Without FILE, the HTML report is written beside the store.
     """
-    import json
-
     from traindyno.app.library import report_folder, study_document
     from traindyno.cli.output import write_report
     from traindyno.report.exports import Exporter, form_of
@@ -30,9 +29,7 @@ def command(study: str, file: Path | None, store: str, as_json: bool) -> int:
     else:
         Exporter.prepare({form: path}).write(document)
     if as_json:
-        answer = {"report": str(path), "format": form}
-        fields = {"study": study, "answer": answer, "trials": [], "warnings": []}
-        click.echo(json.dumps({"schema": "traindyno/1", "command": "report", **fields}, indent=2))
+        print_answer("report", {"report": str(path), "format": form}, study)
     else:
         click.echo(str(path))
     return 0

@@ -1,9 +1,8 @@
 """`traindyno studies`."""
 
-import json
-
 import click
 
+from traindyno.cli.json_frame import print_answer
 from traindyno.cli.options import store_options
 
 
@@ -18,8 +17,7 @@ def command(store: str, as_json: bool) -> int:
         for row in list_studies(store)
     ]
     if as_json:
-        fields: dict[str, object] = {"study": None, "answer": {"studies": rows}, "trials": [], "warnings": []}
-        click.echo(json.dumps({"schema": "traindyno/1", "command": "studies", **fields}, indent=2))
+        print_answer("studies", {"studies": rows})
     elif rows:
         _print_table(rows)
     else:

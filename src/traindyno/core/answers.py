@@ -148,7 +148,6 @@ class Rehearsal(Record, frozen=True):
     expected_trials: int
     at_most_seconds: float
     lines: tuple[str, ...]
-    schema: str = "traindyno/1"
 
 
 class Document(Record, frozen=True):

@@ -40,7 +40,7 @@ class ThroughputRequest(Record, frozen=True, tag_field="command", tag="throughpu
     repeats: int = 3
     choose: Choice = "recommended"
     margin: float = 0.05
-    trial_seconds: float = 10.0
+    trial_seconds: float = 5.0
 
 
 class PlanRequest(Record, frozen=True, tag_field="command", tag="plan"):

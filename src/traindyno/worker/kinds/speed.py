@@ -8,7 +8,7 @@ from traindyno.worker.kinds.summary import summarise
 from traindyno.worker.steps import make_evaluation_step
 from traindyno.worker.timing import steps_of_block, time_block, time_steps
 
-DEFAULT_SECONDS = 10.0
+DEFAULT_SECONDS = 5.0
 
 
 def measure_speed(spec: TrialSpec, device: Device, channel: Channel) -> Measurement:
