@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import results
-
 from traindyno.analysis.curve import build_curve
 from traindyno.analysis.intervals import median
 from traindyno.core.records import Budget, Settings, TrialRecord, TrialSpec, WorkloadSpec
