@@ -75,3 +75,26 @@ def test_the_expected_length_of_a_study_counts_the_models_before(store: str) -> 
     finished = [event for event in events if isinstance(event, TrialFinished)]
     first_of_second = next(event for event in finished if event.record.spec.workload.model == models[1])
     assert first_of_second.expected_trials > first_of_second.ordinal
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"time_budget_seconds": "10s"},
+        {"repeats": "3"},
+        {"image_size": "32"},
+        {"precision": "fp8"},
+        {"choose": "bigest"},
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused_before_anything_is_measured(
+    store: str, options: dict[str, object]
+) -> None:
+    with pytest.raises(traindyno.TraindynoError, match="wrong value"):
+        traindyno.throughput("torchvision:resnet50", batch_size=4, runner="simulated", store=store, **options)
+    assert not Path(store).exists()
+
+
+def test_a_margin_above_one_is_refused(store: str) -> None:
+    with pytest.raises(traindyno.TraindynoError, match="no share of memory"):
+        traindyno.max_batch("torchvision:resnet50", margin=5, runner="simulated", store=store)

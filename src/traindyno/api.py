@@ -1,6 +1,8 @@
 """The Python API: the same use cases as the command line, returning the same answers."""
 
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from traindyno.app.context import DEFAULT_STORE, Context
 from traindyno.core.answers import CompareAnswer, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
@@ -9,6 +11,8 @@ from traindyno.core.events import Emit
 from traindyno.core.records import Mode, OptimizerName, WorkloadSpec, is_user_file
 from traindyno.core.requests import Bench, Choice, MaxBatchRequest, PlanRequest, ThroughputRequest
 from traindyno.core.sweeps import parse_sweep
+
+R = TypeVar("R", MaxBatchRequest, ThroughputRequest, PlanRequest)
 
 
 def max_batch(
@@ -43,14 +47,15 @@ def max_batch(
         margin=margin,
         effective_batch=effective_batch,
     )
-    answer: MaxBatchAnswer | tuple[MaxBatchAnswer, ...] = use_case(request, _context(store, name, on_event)).answer
+    document = use_case(_checked(request), _context(store, name, on_event))
+    answer: MaxBatchAnswer | tuple[MaxBatchAnswer, ...] = document.answer
     return answer
 
 
 def throughput(
     model: str,
     *,
-    batch_size: str | list[int] = "max",
+    batch_size: str | int | list[int] = "max",
     refine: bool = True,
     repeats: int = 3,
     choose: Choice = "recommended",
@@ -65,7 +70,7 @@ def throughput(
     from traindyno.app.throughput import throughput as use_case
 
     request = _curve(model, batch_size, refine, repeats, choose, margin, trial_seconds, options)
-    answer: ThroughputAnswer = use_case(request, _context(store, name, on_event)).answer
+    answer: ThroughputAnswer = use_case(_checked(request), _context(store, name, on_event)).answer
     return answer
 
 
@@ -80,7 +85,7 @@ def plan(
     price_per_hour: float | None = None,
     validate: bool = False,
     validate_seconds: float = 60.0,
-    batch_size: str | list[int] = "max",
+    batch_size: str | int | list[int] = "max",
     refine: bool = True,
     repeats: int = 3,
     margin: float = 0.05,
@@ -115,7 +120,7 @@ def plan(
         validate_seconds=validate_seconds,
     )
     named_again = ((model, hash_source(model)),) if again and model is not None else ()
-    answer: PlanAnswer = use_case(request, _context(store, name, on_event), named_again).answer
+    answer: PlanAnswer = use_case(_checked(request), _context(store, name, on_event), named_again).answer
     return answer
 
 
@@ -129,7 +134,7 @@ def compare(a: str, b: str, *, store: str = DEFAULT_STORE) -> CompareAnswer:
 
 def _curve(
     model: str,
-    batch_size: str | list[int],
+    batch_size: str | int | list[int],
     refine: bool,
     repeats: int,
     choose: Choice,
@@ -137,7 +142,8 @@ def _curve(
     trial_seconds: float,
     options: dict[str, Any],
 ) -> ThroughputRequest:
-    sweep = parse_sweep(batch_size if isinstance(batch_size, str) else ",".join(map(str, batch_size)))
+    sizes = [batch_size] if isinstance(batch_size, int) else batch_size
+    sweep = parse_sweep(sizes if isinstance(sizes, str) else ",".join(map(str, sizes)))
     workload_options, bench = _split(options)
     return ThroughputRequest(
         workload=_workload(model, **workload_options),
@@ -151,6 +157,18 @@ def _curve(
         margin=margin,
         trial_seconds=trial_seconds,
     )
+
+
+def _checked(request: R) -> R:
+    """Refuse values of the wrong type or out of range before anything is measured."""
+    try:
+        msgspec.convert(msgspec.to_builtins(request), type(request))
+    except msgspec.ValidationError as error:
+        raise UsageError(f"an option has a wrong value: {error}", "see help(traindyno.max_batch)") from None
+    margin = getattr(request, "margin", 0.0)
+    if not 0 <= margin < 1:
+        raise UsageError(f"a margin of {margin} is no share of memory", "write 5 % as 0.05")
+    return request
 
 
 def _split(options: dict[str, Any]) -> tuple[dict[str, Any], Bench]:

@@ -207,3 +207,24 @@ def test_a_dry_run_is_one_document_in_the_usual_frame(tmp_path: Path) -> None:
     assert set(content) == {"schema", "command", "study", "answer", "trials", "warnings"}
     assert content["answer"]["expected_trials"] > 10
     assert content["trials"] == []
+
+
+def test_without_a_command_the_help_is_printed(tmp_path: Path) -> None:
+    completed = run(tmp_path)
+    assert completed.returncode == 0
+    assert completed.stdout.startswith("Usage: traindyno")
+    assert completed.stderr == ""
+
+
+def test_the_hint_carries_what_was_chosen_and_works_when_typed(tmp_path: Path) -> None:
+    chosen = ("--precision", "bf16", "--classes", "7", "--store", "other.db")
+    hint = document(run(tmp_path, "max-batch", *RESNET, *chosen, "--json"))["hint"]
+    assert hint == "traindyno throughput --model torchvision:resnet50 --classes 7 --precision bf16 --store other.db"
+    typed = hint.removeprefix("traindyno ").split()
+    assert run(tmp_path, *typed, *SIMULATED, "--batch-size", "8", "-q").returncode == 0
+
+
+def test_validate_for_without_validate_is_refused(tmp_path: Path) -> None:
+    completed = run(tmp_path, "plan", "--examples", "9", "--epochs", "1", "--validate-for", "5s", *SIMULATED)
+    assert completed.returncode == 2
+    assert "--validate" in completed.stderr

@@ -82,6 +82,8 @@ def test_a_bug_in_the_users_model_shows_the_users_traceback_and_keeps_the_trial(
     assert completed.returncode == 1
     assert "my own bug" in completed.stderr
     assert 'job.py", line 4, in forward' in completed.stderr
+    assert "job.py:4 in forward" in completed.stderr
+    assert "traindyno/worker" not in completed.stderr
     studies = json.loads(run(tmp_path, "studies", "--json").stdout)["answer"]["studies"]
     assert [(study["state"], study["trials"]) for study in studies] == [("failed", 1)]
 

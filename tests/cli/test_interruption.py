@@ -118,7 +118,8 @@ def test_code_from_a_file_must_be_named_again_and_be_the_same(tmp_path: Path) ->
     process = start(tmp_path, "throughput", *slow)
     wait_for_trials(process, 2)
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=30)
+    assert "traindyno resume it --model job.py:build" in stderr
     unnamed = run(tmp_path, "resume", "it", "--no-report")
     assert unnamed.returncode == 2
     assert "--model job.py:build" in unnamed.stderr

@@ -23,7 +23,7 @@ TRANSCRIPT = re.compile(
     r"^```console\n\$ traindyno (?P<arguments>[^\n]+)\n(?P<output>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d\+00:00| \d\d:\d\d)")
 
 
 @contextlib.contextmanager

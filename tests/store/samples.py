@@ -21,7 +21,8 @@ from traindyno.core.records import (
 from traindyno.core.requests import Bench, MaxBatchRequest, PlanRequest, Request, ThroughputRequest
 
 RESNET = WorkloadSpec(model="torchvision:resnet18")
-REQUEST = ThroughputRequest(workload=RESNET, bench=Bench())
+# The fixture database holds this request: its values are written out, so that new defaults do not change it.
+REQUEST = ThroughputRequest(workload=RESNET, bench=Bench(), trial_seconds=10.0)
 MACHINE = MachineFacts(hostname="gpu-box", system="Linux", python="3.11.2", traindyno="0.1.0")
 
 

@@ -51,10 +51,10 @@ def choose_batch(curve: Sequence[CurvePoint], margin: float, out_of_memory_from:
 
 def best_point(curve: Sequence[CurvePoint]) -> CurvePoint:
     """The fastest point. A noisy or unsteady one counts only if even its lower end beats all the others."""
-    trusted = [point for point in curve if _trusted(point)]
-    if not trusted:
+    sound = [point for point in curve if trusted(point)]
+    if not sound:
         return max(curve, key=_rate)
-    best = max(trusted, key=_rate)
+    best = max(sound, key=_rate)
     return max([best, *(point for point in curve if point.ci95[0] > best.examples_per_second)], key=_rate)
 
 
@@ -71,9 +71,12 @@ def safe_points(curve: Sequence[CurvePoint], margin: float, out_of_memory_from: 
 def saturated_from(curve: Sequence[CurvePoint]) -> int | None:
     """The smallest batch from which every size up to the best reaches it and doubling gains less than 3 %.
 
-    None when no such size was measured, as on a curve that still rises at its end.
+    None when no such size was measured, as on a curve that still rises at its end, and when points too noisy to
+    tell may be faster than the best.
     """
     best = best_point(curve)
+    if noisy_rivals(curve):
+        return None
     for index, point in enumerate(curve):
         if point.batch_size > best.batch_size:
             return None
@@ -83,6 +86,23 @@ def saturated_from(curve: Sequence[CurvePoint]) -> int | None:
             if gain is not None and gain < _GAIN_OF_DOUBLING:
                 return point.batch_size
     return None
+
+
+def noisy_rivals(curve: Sequence[CurvePoint]) -> list[CurvePoint]:
+    """Noisy or unsteady points that may well be faster than the best of the others.
+
+    They look faster, or lie beyond every size that can be trusted and may be faster for all their interval says.
+    """
+    best = best_point(curve)
+    largest_sound = max((point.batch_size for point in curve if trusted(point)), default=0)
+    return [
+        point
+        for point in curve
+        if point != best
+        and not trusted(point)
+        and point.ci95[1] > best.examples_per_second * _GAIN_OF_DOUBLING
+        and (point.examples_per_second > best.examples_per_second or point.batch_size > largest_sound)
+    ]
 
 
 def _gain_of_doubling(point: CurvePoint, curve: Sequence[CurvePoint]) -> float | None:
@@ -105,10 +125,11 @@ def _reaches(point: CurvePoint, best: CurvePoint) -> bool:
     if share >= NEAR_BEST:
         return True
     reaches_up = point.ci95[1] >= NEAR_BEST * best.examples_per_second
-    return _trusted(point) and share >= _DOUBTFUL and reaches_up
+    return trusted(point) and share >= _DOUBTFUL and reaches_up
 
 
-def _trusted(point: CurvePoint) -> bool:
+def trusted(point: CurvePoint) -> bool:
+    """Steady, and with an interval narrow enough to compare."""
     return point.steady and NOISY not in point.marks
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from traindyno.analysis.choice import NEAR_BEST, BatchChoice
+from traindyno.analysis.choice import NEAR_BEST, BatchChoice, noisy_rivals, trusted
 from traindyno.analysis.curve import ALLOCATOR_RETRIES, step_interval
 from traindyno.analysis.intervals import Interval, ratio_interval
 from traindyno.core.answers import CurvePoint
@@ -68,7 +68,7 @@ def drops(curve: Sequence[CurvePoint]) -> list[str]:
         ratio, (_, high) = ratio_interval(
             before.examples_per_second, before.ci95, after.examples_per_second, after.ci95
         )
-        if ratio < 1 - _DROP and high < 1:
+        if ratio < 1 - _DROP and high < 1 and trusted(before) and trusted(after):
             cause = ", where the allocator has to retry" if ALLOCATOR_RETRIES in after.marks else ""
             sizes = f"from {before.batch_size} to {after.batch_size}"
             found.append((ratio, f"Throughput drops {format_percent(1 - ratio, 0)} {sizes}{cause}."))
@@ -96,6 +96,12 @@ def drifting(drift: tuple[float, Interval] | None) -> str | None:
 
 
 def _unsaturated(curve: Sequence[CurvePoint], choice: BatchChoice, rate: str, out_of_memory_from: int | None) -> str:
+    if rivals := noisy_rivals(curve):
+        sizes = _listed([str(point.batch_size) for point in rivals])
+        return (
+            f"Too noisy to tell where throughput saturates: batch {sizes} may be faster than the {rate}. "
+            "Measure again while the machine is quiet, or with more --repeats."
+        )
     if choice.best != curve[-1].batch_size:
         return f"The curve does not show where throughput saturates; the best is {rate}."
     if len(curve) == 1:

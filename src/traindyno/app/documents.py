@@ -27,6 +27,6 @@ def finished_document(
         request=plain(request),
         created=study.row.created,
         state=state,
-        hint=f"traindyno resume {study.row.name}" if study.cut else hint,
+        hint=study.resume_command if study.cut else hint,
         interrupted=study.cut == "interrupted",
     )

@@ -11,7 +11,7 @@ from traindyno.app.workshop import Workshop, open_workshop
 from traindyno.core.answers import Document, MaxBatchAnswer
 from traindyno.core.errors import NothingMeasuredError, TraindynoError
 from traindyno.core.records import Budget, Settings, TrialRecord, TrialSpec, WorkloadSpec
-from traindyno.core.requests import MaxBatchRequest
+from traindyno.core.requests import Bench, MaxBatchRequest
 from traindyno.search.max_batch import MaxBatchSearch
 
 STEPS = 3
@@ -29,7 +29,7 @@ def max_batch(request: MaxBatchRequest, context: Context) -> Document:
             if not any(answer.max_batch is not None for answer in answers):
                 raise _nothing_fits(study)
             whole = answers[0] if len(request.workloads) == 1 else answers
-            hint = f"traindyno throughput {_options(request.workloads[0])}"
+            hint = f"traindyno throughput {_options(request.workloads[0], request.bench)}{study.store_option}"
             return finished_document(study, request, whole, cautions(study.records), hint)
 
 
@@ -64,11 +64,19 @@ def _one_model(study: Study, request: MaxBatchRequest, workload: WorkloadSpec) -
     )
 
 
-def _options(workload: WorkloadSpec) -> str:
-    """The workload as options of the next command."""
-    size = "" if workload.image_size is None else f" --image-size {workload.image_size}"
-    mode = "" if workload.mode == "train" else f" --mode {workload.mode}"
-    return f"--model {workload.model}{size}{mode}"
+def _options(workload: WorkloadSpec, bench: Bench) -> str:
+    """The same workload and bench as options of the next command; what is a default there is left out."""
+    options = {
+        "--model": workload.model,
+        "--image-size": workload.image_size,
+        "--classes": workload.classes,
+        "--optimizer": None if workload.optimizer == "sgd" else workload.optimizer,
+        "--mode": None if workload.mode == "train" else workload.mode,
+        "--conv1-stride": workload.conv1_stride,
+        "--precision": None if bench.precision == "fp32" else bench.precision,
+        "--memory-limit": bench.memory_limit_bytes,
+    }
+    return " ".join(f"{name} {value}" for name, value in options.items() if value is not None)
 
 
 def first_spec(workshop: Workshop, workload: WorkloadSpec) -> TrialSpec:

@@ -8,8 +8,7 @@ from traindyno.app.plan import plan
 from traindyno.app.sources import NamedAgain, check_named_again
 from traindyno.app.throughput import throughput
 from traindyno.core.answers import Document
-from traindyno.core.records import WorkloadSpec
-from traindyno.core.requests import MaxBatchRequest, PlanRequest, Request, ThroughputRequest
+from traindyno.core.requests import MaxBatchRequest, PlanRequest, ThroughputRequest, workloads_of
 from traindyno.store.ledger import Ledger
 
 
@@ -27,13 +26,3 @@ def resume(name: str, context: Context, named_again: NamedAgain = ()) -> Documen
             return throughput(row.request, context)
         case PlanRequest():
             return plan(row.request, context, named_again)
-
-
-def workloads_of(request: Request) -> tuple[WorkloadSpec, ...]:
-    match request:
-        case MaxBatchRequest():
-            return request.workloads
-        case ThroughputRequest():
-            return (request.workload,)
-        case PlanRequest():
-            return () if request.curve is None else (request.curve.workload,)

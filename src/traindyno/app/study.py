@@ -3,12 +3,13 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from traindyno.analysis.probes import counts
-from traindyno.app.context import Context
+from traindyno.app.context import DEFAULT_STORE, Context
 from traindyno.app.watching import StudyWatcher
 from traindyno.app.workshop import Workshop
 from traindyno.core.codec import plain
@@ -17,7 +18,7 @@ from traindyno.core.events import Notice, StudyFinished, StudyStarted, TrialFini
 from traindyno.core.machine import MachineFacts
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
-from traindyno.core.requests import Request
+from traindyno.core.requests import Request, workloads_of
 from traindyno.search.strategy import Proposal, Strategy
 from traindyno.store.ledger import Lease, StudyRow, StudyState, owner_here
 
@@ -55,6 +56,17 @@ class Study:
     @property
     def records(self) -> list[TrialRecord]:
         return self._done
+
+    @property
+    def resume_command(self) -> str:
+        """What to type to go on: code of the user's own must be named again, and the store must be the same."""
+        own = [workload.model for workload in workloads_of(self.row.request) if workload.runs_user_code]
+        models = "".join(f" --model {model}" for model in own)
+        return f"traindyno resume {self.row.name}{models}{self.store_option}"
+
+    @property
+    def store_option(self) -> str:
+        return "" if self._context.store == DEFAULT_STORE else f" --store {self._context.store}"
 
     @property
     def seconds(self) -> float:
@@ -112,7 +124,7 @@ class Study:
         except BaseException:
             ledger.release(lease)
             raise
-        record = msgspec.structs.replace(record, conditions=watcher.conditions())
+        record = msgspec.structs.replace(_with_log(record, log), conditions=watcher.conditions())
         ledger.commit(lease, record)
         self._context.emit(
             TrialFinished(
@@ -150,7 +162,7 @@ class Study:
         if self.cut == "budget":
             return BudgetSpentError(f"the time budget ended before any {result}", "give a longer --time-budget")
         if self.cut == "interrupted":
-            return StoppedError(f"stopped before any {result}", f"traindyno resume {self.row.name}")
+            return StoppedError(f"stopped before any {result}", self.resume_command)
         return None
 
     def finish(self, answer: Any, warnings: tuple[str, ...] = ()) -> str:
@@ -159,6 +171,14 @@ class Study:
         self.workshop.ledger.finish(self.row.name, state, plain(answer), warnings, owner=self._owner)
         self._context.emit(StudyFinished(study=self.row.name, state=state, seconds=self.seconds))
         return state
+
+
+def _with_log(record: TrialRecord, log: Path) -> TrialRecord:
+    """A remedy that says to read the log also says where it is."""
+    if record.failure is None or "the log" not in record.failure.remedy or not log.exists():
+        return record
+    failure = msgspec.structs.replace(record.failure, remedy=f"{record.failure.remedy} It is {log}.")
+    return msgspec.structs.replace(record, failure=failure)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import msgspec
 
 from traindyno.analysis.cautions import cautions
+from traindyno.analysis.probes import examples_in_data
 from traindyno.analysis.throughput import conclude_throughput
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
@@ -23,7 +24,8 @@ def throughput(request: ThroughputRequest, context: Context) -> Document:
         title = f"throughput of {request.workload.model} ({request.workload.mode}) on {workshop.bench.device}"
         with open_study(workshop, context, request, title) as study:
             answer = measure_curve(study, request)
-            hint = f"traindyno plan --from {study.row.name} --examples 1281167 --epochs 90"
+            examples = examples_in_data(study.records) or "N"
+            hint = f"traindyno plan --from {study.row.name} --examples {examples} --epochs E{study.store_option}"
             return finished_document(study, request, answer, cautions(study.records), hint)
 
 

@@ -86,7 +86,7 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command line and exit with its code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         code = cli.main(given, prog_name="traindyno", standalone_mode=False)
     except (TraindynoError, click.ClickException, click.Abort, KeyboardInterrupt, BrokenPipeError) as error:

@@ -65,6 +65,8 @@ def command(
     named_again = _named_again(model) if from_study and model and values["validate"] else ()
     if from_study:
         _refuse_measuring_options(context, MEASURING if named_again else ("model", *MEASURING))
+    if not values["validate"] and context.get_parameter_source("validate_for") is ParameterSource.COMMANDLINE:
+        raise UsageError("--validate-for says how long, but not that", "add --validate")
     output = Output.take(values, store)
     request = PlanRequest(
         examples=values["examples"],

@@ -11,9 +11,17 @@ from traindyno.cli.options import store_options
 def command(store: str, as_json: bool) -> int:
     """List the studies in the store, newest first."""
     from traindyno.app.library import list_studies
+    from traindyno.core.requests import workloads_of
 
     rows = [
-        {"name": row.name, "command": row.command, "state": row.state, "trials": row.trials, "created": row.created}
+        {
+            "name": row.name,
+            "command": row.command,
+            "model": ", ".join(workload.model for workload in workloads_of(row.request)),
+            "state": row.state,
+            "trials": row.trials,
+            "created": row.created,
+        }
         for row in list_studies(store)
     ]
     if as_json:
@@ -27,13 +35,9 @@ def command(store: str, as_json: bool) -> int:
 
 
 def _print_table(rows: list[dict[str, object]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for column in rows[0]:
-        table.add_column(column, justify="right" if column == "trials" else "left", no_wrap=column == "name")
-    for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
-    Console().print(table)
+    """Plain columns as wide as their text: a name or a time that is cut off finds no study."""
+    shown = [{**row, "created": str(row["created"])[:16].replace("T", " ")} for row in rows]
+    widths = {name: max(len(name), *(len(str(row[name])) for row in shown)) for name in shown[0]}
+    header: dict[str, object] = {name: name for name in widths}
+    for row in (header, *shown):
+        click.echo("  ".join(str(row[name]).ljust(width) for name, width in widths.items()).rstrip())

@@ -56,3 +56,12 @@ class PlanRequest(Record, frozen=True, tag_field="command", tag="plan"):
 
 
 Request = MaxBatchRequest | ThroughputRequest | PlanRequest
+
+
+def workloads_of(request: Request) -> tuple[WorkloadSpec, ...]:
+    """What a request runs; a plan from a known curve runs nothing of its own."""
+    if isinstance(request, MaxBatchRequest):
+        return request.workloads
+    if isinstance(request, ThroughputRequest):
+        return (request.workload,)
+    return () if request.curve is None else (request.curve.workload,)

@@ -121,7 +121,8 @@ class ThroughputSweep:
         """The sizes still to come in the first round, then the rounds over all that run."""
         refined = set(self._refined(first, ladder)) - set(first.tried) if first.complete else set()
         to_come = len(refined) + (0 if first.complete else first.likely_left)
-        if self._refine and not first.complete and first.below_barrier(_SMALLEST_WORTH_REFINING):
+        worth_it = bool(ladder) and ladder[-1] >= _SMALLEST_WORTH_REFINING
+        if self._refine and worth_it and not first.complete and first.below_barrier(_SMALLEST_WORTH_REFINING):
             to_come += _GUESSED_REFINED
         running = len(first.ran) + to_come
         return len(first.tried) + to_come + running * (self._repeats - 1)

@@ -2,7 +2,6 @@
 
 import errno
 import re
-import traceback
 
 from traindyno.core.errors import TraindynoError
 from traindyno.core.outcomes import REMEDIES, Outcome
@@ -10,6 +9,7 @@ from traindyno.core.records import Failure, Record
 from traindyno.worker.devices import Device, HostMemoryExceededError
 from traindyno.worker.errors import DataError, LargerThanDataError
 from traindyno.worker.steps import NonfiniteLossError
+from traindyno.worker.tracebacks import own_traceback
 
 CUDA_OUT_OF_MEMORY_CODE = 2
 TRACEBACK_CHARACTERS = 20_000
@@ -98,12 +98,14 @@ def failure_of(error: BaseException, device: Device | None, phase: str) -> Failu
         details["code"] = "batch_norm_single_value"
     if isinstance(error, LargerThanDataError):
         details |= {"code": "larger_than_data", "examples_in_data": str(error.examples)}
+    cause = error.__cause__ if isinstance(error, DataError) and error.__cause__ is not None else error
+    told, place = own_traceback(cause)
     return Failure(
         outcome=outcome,
-        message=_message(error),
-        remedy=_remedy(error, outcome, details),
+        message=_message(error, named=outcome.stops_study),
+        remedy=_remedy(error, outcome, details, place),
         error_type=type(error).__name__,
-        traceback="".join(traceback.format_exception(error))[-TRACEBACK_CHARACTERS:],
+        traceback=told[-TRACEBACK_CHARACTERS:],
         phase=phase,
         details=details,
     )
@@ -116,16 +118,21 @@ def memory_evidence(device: Device) -> MemoryEvidence:
     return MemoryEvidence(free_bytes=free, total_bytes=total)
 
 
-def _message(error: BaseException) -> str:
+def _message(error: BaseException, named: bool) -> str:
+    """The first line of what was said; of a user's mistake also the kind of exception."""
     if isinstance(error, DataError) and error.__cause__ is not None:
-        return f"{error}: {_message(error.__cause__)}"
+        return f"{error}: {_message(error.__cause__, named)}"
     text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__
+    first = text.splitlines()[0] if text else type(error).__name__
+    foreign = named and text and not isinstance(error, TraindynoError)
+    return f"{type(error).__name__}: {first}" if foreign else first
 
 
-def _remedy(error: BaseException, outcome: Outcome, details: dict[str, str]) -> str:
+def _remedy(error: BaseException, outcome: Outcome, details: dict[str, str], place: str | None) -> str:
     if isinstance(error, TraindynoError) and error.hint:
         return error.hint
     if details.get("code") == "batch_norm_single_value":
         return "Batch normalisation needs at least 2 examples (values) per channel: start at batch size 2."
+    if outcome.stops_study and place is not None:
+        return f"Your code stood at {place}."
     return REMEDIES[outcome]

@@ -24,6 +24,8 @@ from traindyno.report.conditions import setting_words
 from traindyno.report.wording import known, one_line, rate
 
 SIGN_GAP = 1.4
+# An interval without end must not press the curve to the floor.
+FARTHEST_END = 1.6
 
 
 def throughput_chart(document: Document) -> dict[str, Any] | None:
@@ -50,7 +52,8 @@ def _rate_panel(answer: ThroughputAnswer, curve: list[CurvePoint], sizes: list[i
 
     x = batch_axis(sizes, (answer.recommended_batch, answer.best_batch), titled=False)
     highest = max(point.examples_per_second for point in curve)
-    y = rate_axis(highest, highest * 1.2)
+    ends = [end for point in curve if known(end := point.ci95[1])]
+    y = rate_axis(highest, min(max([highest, *ends]), FARTHEST_END * highest) * 1.2)
     layers = [*_edge(answer, sizes, x), *_saturation(answer, sizes, x), *_curve(curve, x, y)]
     return altair.layer(*layers, *_named(answer, curve, x, y)).properties(width=WIDTH, height=HEIGHT)
 
@@ -64,9 +67,9 @@ def _curve(curve: list[CurvePoint], x: Any, y: Any) -> list[Any]:
     intervals = altair.Chart(rows_data(row for row in rows if row["spread"]))
     doubtful = altair.Chart(rows_data(row for row in rows if row["doubtful"]))
     low = altair.Y("low:Q")
-    band = intervals.mark_area(color=BLUE, opacity=0.16).encode(x=x, y=low, y2="high:Q")
-    arms = intervals.mark_rule(color=BLUE, strokeWidth=1.6).encode(x=x, y=low, y2="high:Q")
-    cap = intervals.mark_tick(color=BLUE, thickness=1.6, size=9, orient="horizontal").encode(x=x)
+    band = intervals.mark_area(color=BLUE, opacity=0.16, clip=True).encode(x=x, y=low, y2="high:Q")
+    arms = intervals.mark_rule(color=BLUE, strokeWidth=1.6, clip=True).encode(x=x, y=low, y2="high:Q")
+    cap = intervals.mark_tick(color=BLUE, thickness=1.6, size=9, orient="horizontal", clip=True).encode(x=x)
     line = base.mark_line(color=BLUE, strokeWidth=2).encode(x=x, y=y)
     points = base.mark_circle(color=BLUE, size=52, opacity=1).encode(x=x, y=y)
     hollow = doubtful.mark_point(color=BLUE, fill="white", size=62, strokeWidth=2, opacity=1).encode(x=x, y=y)

@@ -1,0 +1,39 @@
+"""The user's own part of a traceback: where their code stood when something went wrong."""
+
+import traceback
+from importlib.util import find_spec
+from pathlib import Path
+
+_LIBRARIES = ("traindyno", "torch", "torchvision", "timm")
+
+
+def own_traceback(error: BaseException) -> tuple[str, str | None]:
+    """The traceback without the frames of traindyno and torch, and the place of the last frame that remains.
+
+    When no frame remains, the mistake is not in the user's code, and the whole traceback is given.
+    """
+    told = traceback.TracebackException.from_exception(error)
+    folders = _library_folders()
+    frames = [frame for frame in told.stack if not _within(frame.filename, folders)]
+    if not frames:
+        return "".join(told.format()), None
+    _keep_own(told, folders)
+    last = frames[-1]
+    return "".join(told.format()), f"{last.filename}:{last.lineno} in {last.name}"
+
+
+def _keep_own(told: traceback.TracebackException, folders: list[str]) -> None:
+    own = [frame for frame in told.stack if not _within(frame.filename, folders)]
+    told.stack = traceback.StackSummary.from_list(own or told.stack)
+    for earlier in (told.__cause__, told.__context__):
+        if earlier is not None:
+            _keep_own(earlier, folders)
+
+
+def _within(filename: str, folders: list[str]) -> bool:
+    return filename.startswith("<") or any(filename.startswith(folder) for folder in folders)
+
+
+def _library_folders() -> list[str]:
+    specs = (find_spec(name) for name in _LIBRARIES)
+    return [f"{Path(spec.origin).parent}/" for spec in specs if spec is not None and spec.origin is not None]
