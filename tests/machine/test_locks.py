@@ -11,7 +11,7 @@ import pytest
 from traindyno.core.errors import TraindynoError
 from traindyno.core.machine import GpuFacts
 from traindyno.machine.gpu import NullReader
-from traindyno.machine.locks import device_lock, runtime_folder
+from traindyno.machine.locks import device_lock, noticed_neighbour, runtime_folder
 from traindyno.machine.replay import RecordedLine, ReplayReader
 
 HOLD = """
@@ -139,3 +139,13 @@ def test_a_folder_that_cannot_be_made_is_an_error_with_a_hint(tmp_path: Path) ->
     with pytest.raises(TraindynoError, match="no folder for locks") as caught:
         runtime_folder({}, tmp_path / "missing")
     assert "XDG_RUNTIME_DIR" in (caught.value.hint or "")
+
+
+def test_a_neighbour_on_the_cpu_is_noticed_and_nobody_is_refused(tmp_path: Path) -> None:
+    with noticed_neighbour("cpu", tmp_path) as first, noticed_neighbour("cpu", tmp_path) as second:
+        assert first is None
+        assert second is not None
+        assert "this CPU is being measured by another traindyno" in second
+    with noticed_neighbour("cpu", tmp_path) as again, noticed_neighbour("cuda:0", tmp_path) as elsewhere:
+        assert again is None
+        assert elsewhere is None

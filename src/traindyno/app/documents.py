@@ -13,6 +13,8 @@ def finished_document(
     study: Study, request: Request, answer: Any, warnings: tuple[str, ...], hint: str | None
 ) -> Document:
     """Commit the answer and give the whole document. A study that was cut short says how to go on."""
+    if study.workshop.neighbour is not None:
+        warnings = (f"Not alone: {study.workshop.neighbour}. Numbers measured side by side mean little.", *warnings)
     if study.cut is not None:
         why = "The time budget ended" if study.cut == "budget" else "The study was stopped"
         warnings = (f"{why} after {len(study.records)} trials; all of them are kept.", *warnings)

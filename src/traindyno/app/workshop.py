@@ -11,7 +11,7 @@ from traindyno.core.machine import MachineFacts
 from traindyno.core.requests import Bench
 from traindyno.machine.facts import collect, resolve_device
 from traindyno.machine.gpu import GpuReader, open_reader
-from traindyno.machine.locks import device_lock
+from traindyno.machine.locks import device_lock, noticed_neighbour
 from traindyno.machine.memory import default_memory_limit_bytes
 from traindyno.runner.choose import open_runner
 from traindyno.runner.protocol import Deadlines, Runner
@@ -29,6 +29,7 @@ class Workshop:
     reader: GpuReader
     machine: MachineFacts
     bench: Bench
+    neighbour: str | None = None
 
     @property
     def log_folder(self) -> Path:
@@ -45,9 +46,12 @@ def open_workshop(bench: Bench, store: str) -> Iterator[Workshop]:
         stack.callback(reader.close)
         bench = settle(bench, reader)
         stack.enter_context(device_lock(bench.device, reader))
+        neighbour = stack.enter_context(noticed_neighbour(bench.device))
         runner = open_runner(bench.runner, deadlines(bench))
         stack.callback(runner.close)
-        yield Workshop(ledger=ledger, runner=runner, reader=reader, machine=collect(reader), bench=bench)
+        yield Workshop(
+            ledger=ledger, runner=runner, reader=reader, machine=collect(reader), bench=bench, neighbour=neighbour
+        )
 
 
 def settle(bench: Bench, reader: GpuReader) -> Bench:

@@ -34,6 +34,24 @@ def device_lock(device: str, reader: GpuReader | None = None, folder: Path | Non
         os.close(descriptor)
 
 
+@contextmanager
+def noticed_neighbour(device: str, folder: Path | None = None) -> Iterator[str | None]:
+    """On a CPU, who else measures there now, in words; nobody is refused, since each may have cores of its own."""
+    if device != "cpu":
+        yield None
+        return
+    try:
+        descriptor = _lock((folder or runtime_folder()) / "cpu.lock", "this CPU")
+    except TraindynoError as error:
+        yield error.message
+        return
+    try:
+        _sign(descriptor)
+        yield None
+    finally:
+        os.close(descriptor)
+
+
 def runtime_folder(environment: Mapping[str, str] | None = None, temporary: Path = Path("/tmp")) -> Path:
     """A folder of this user's alone, made if need be: in XDG_RUNTIME_DIR, or else in /tmp."""
     given = (os.environ if environment is None else environment).get("XDG_RUNTIME_DIR")
