@@ -17,7 +17,12 @@ def finished_document(
         warnings = (f"Not alone: {study.workshop.neighbour}. Numbers measured side by side mean little.", *warnings)
     if study.cut is not None:
         why = "The time budget ended" if study.cut == "budget" else "The study was stopped"
-        warnings = (f"{why} after {len(study.records)} trials; all of them are kept.", *warnings)
+        kept = (
+            "1 trial, which is kept"
+            if len(study.records) == 1
+            else f"{len(study.records)} trials; all of them are kept"
+        )
+        warnings = (f"{why} after {kept}.", *warnings)
     state = study.finish(answer, warnings)
     return Document(
         command=study.row.command,
