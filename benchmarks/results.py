@@ -21,12 +21,18 @@ def arguments(description: str) -> argparse.ArgumentParser:
     return parser
 
 
+def command_line() -> str:
+    """What was typed, without the folder for the result."""
+    words = iter(["python", *sys.argv])
+    return " ".join(word for word in words if word != "--out" or not next(words))
+
+
 def write(folder: Path, name: str, result: dict[str, Any]) -> Path:
     """Write the result and say where it is."""
     machine = {key: value for key, value in plain(collect()).items() if key != "hostname"}
     document = {
         "benchmark": name,
-        "command": " ".join(["python", *sys.argv]),
+        "command": command_line(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine,
         **result,
