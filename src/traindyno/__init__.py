@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from traindyno.api import compare as compare
+    from traindyno.api import loader as loader
     from traindyno.api import max_batch as max_batch
     from traindyno.api import plan as plan
+    from traindyno.api import stalls as stalls
     from traindyno.api import throughput as throughput
     from traindyno.core.errors import TraindynoError as TraindynoError
     from traindyno.worker.workload import Workload as Workload
@@ -16,11 +18,23 @@ _LAZY = {
     "max_batch": "traindyno.api",
     "throughput": "traindyno.api",
     "plan": "traindyno.api",
+    "loader": "traindyno.api",
+    "stalls": "traindyno.api",
     "compare": "traindyno.api",
     "Workload": "traindyno.worker.workload",
     "TraindynoError": "traindyno.core.errors",
 }
-__all__ = ["TraindynoError", "Workload", "__version__", "compare", "max_batch", "plan", "throughput"]
+__all__ = [
+    "TraindynoError",
+    "Workload",
+    "__version__",
+    "compare",
+    "loader",
+    "max_batch",
+    "plan",
+    "stalls",
+    "throughput",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,14 +5,30 @@ from typing import Any, TypeVar
 import msgspec
 
 from traindyno.app.context import DEFAULT_STORE, Context
-from traindyno.core.answers import CompareAnswer, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
+from traindyno.core.answers import (
+    CompareAnswer,
+    LoaderAnswer,
+    MaxBatchAnswer,
+    PlanAnswer,
+    StallsAnswer,
+    ThroughputAnswer,
+)
 from traindyno.core.errors import UsageError
 from traindyno.core.events import Emit
-from traindyno.core.records import Mode, OptimizerName, WorkloadSpec, is_user_file
-from traindyno.core.requests import Bench, Choice, MaxBatchRequest, PlanRequest, ThroughputRequest
+from traindyno.core.loading import Decoder
+from traindyno.core.records import Mode, OptimizerName, Settings, WorkloadSpec, is_user_file
+from traindyno.core.requests import (
+    Bench,
+    Choice,
+    LoaderRequest,
+    MaxBatchRequest,
+    PlanRequest,
+    StallsRequest,
+    ThroughputRequest,
+)
 from traindyno.core.sweeps import parse_sweep
 
-R = TypeVar("R", MaxBatchRequest, ThroughputRequest, PlanRequest)
+R = TypeVar("R", MaxBatchRequest, ThroughputRequest, PlanRequest, LoaderRequest, StallsRequest)
 
 
 def max_batch(
@@ -30,8 +46,8 @@ def max_batch(
 ) -> MaxBatchAnswer | tuple[MaxBatchAnswer, ...]:
     """Find the largest batch that fits; several models give several answers.
 
-    Options beyond these describe the workload (`mode`, `image_size`, `classes`, `optimizer`, `conv1_stride`) and the
-    bench (`device`, `precision`, `seed`, `runner`, `time_budget_seconds`, `memory_limit_bytes`,
+    Options beyond these describe the workload (`mode`, `data`, `skip_bad`, `image_size`, `classes`, `optimizer`,
+    `conv1_stride`) and the bench (`device`, `precision`, `seed`, `runner`, `time_budget_seconds`, `memory_limit_bytes`,
     `step_timeout_seconds`, `trial_timeout_seconds`).
     """
     from traindyno.app.max_batch import max_batch as use_case
@@ -124,6 +140,97 @@ def plan(
     return answer
 
 
+def loader(
+    data: str | None = None,
+    model: str | None = None,
+    *,
+    batch_size: int | list[int] = 64,
+    workers: list[int] | None = None,
+    grid: bool = False,
+    cpus: list[int] | None = None,
+    decoder: Decoder | None = None,
+    epoch_examples: int | None = None,
+    trial_seconds: float = 5.0,
+    store: str = DEFAULT_STORE,
+    name: str | None = None,
+    on_event: Emit | None = None,
+    **options: Any,
+) -> LoaderAnswer:
+    """Find how many loader workers, with which settings, feed the training. Without a model the loader is alone.
+
+    `data` may be left away for a `file.py:function` with a dataset or loader of its own. Several batch sizes need
+    `grid=True`. Further options as for `max_batch`.
+    """
+    from traindyno.app.loader import loader as use_case
+    from traindyno.app.loader_workload import loaded
+
+    sizes = (batch_size,) if isinstance(batch_size, int) else tuple(sorted(set(batch_size)))
+    if not sizes or (len(sizes) > 1 and not grid):
+        raise UsageError("the search takes one batch size", "give one, or grid=True to measure them all")
+    what = loaded(model, data)
+    workload_options, bench = _split(options)
+    request = LoaderRequest(
+        workload=_workload(what.model, data=what.data, **workload_options),
+        bench=bench,
+        batch_size=sizes[0],
+        with_model=what.with_model,
+        workers=None if workers is None else tuple(workers),
+        sizes=sizes if grid else None,
+        grid=grid,
+        cpus=tuple(cpus or ()),
+        decoder=decoder,
+        epoch_examples=epoch_examples,
+        trial_seconds=trial_seconds,
+    )
+    answer: LoaderAnswer = use_case(_checked(request), _context(store, name, on_event)).answer
+    return answer
+
+
+def stalls(
+    data: str | None,
+    model: str,
+    *,
+    num_workers: int,
+    batch_size: int = 64,
+    prefetch_factor: int = 2,
+    pin_memory: bool = False,
+    decoder: Decoder = "pil",
+    also: list[str] | None = None,
+    cold: bool = True,
+    repeats: int = 3,
+    trial_seconds: float = 5.0,
+    store: str = DEFAULT_STORE,
+    name: str | None = None,
+    on_event: Emit | None = None,
+    **options: Any,
+) -> StallsAnswer:
+    """Say what training waits for. `data` is null for a `file.py:function` with data of its own.
+
+    Further options as for `max_batch`.
+    """
+    from traindyno.app.stalls import stalls as use_case
+
+    workload_options, bench = _split(options)
+    request = StallsRequest(
+        workload=_workload(model, data=data, **workload_options),
+        bench=bench,
+        settings=Settings(
+            batch_size=batch_size,
+            precision=bench.precision,
+            num_workers=num_workers,
+            prefetch_factor=prefetch_factor,
+            pin_memory=pin_memory,
+            decoder=decoder,
+        ),
+        also=tuple(also or ()),
+        cold=cold,
+        repeats=repeats,
+        trial_seconds=trial_seconds,
+    )
+    answer: StallsAnswer = use_case(_checked(request), _context(store, name, on_event)).answer
+    return answer
+
+
 def compare(a: str, b: str, *, store: str = DEFAULT_STORE) -> CompareAnswer:
     """Set two studies or exported JSON files side by side."""
     from traindyno.app.compare import compare as use_case
@@ -181,7 +288,7 @@ def _split(options: dict[str, Any]) -> tuple[dict[str, Any], Bench]:
     return workload, Bench(**{"device": "auto", **options})
 
 
-_WORKLOAD_OPTIONS = ("mode", "image_size", "classes", "optimizer", "conv1_stride")
+_WORKLOAD_OPTIONS = ("mode", "data", "skip_bad", "image_size", "classes", "optimizer", "conv1_stride")
 
 
 def _workload(
@@ -191,6 +298,8 @@ def _workload(
     classes: int | None = None,
     optimizer: OptimizerName = "sgd",
     conv1_stride: int | None = None,
+    data: str | None = None,
+    skip_bad: bool = False,
 ) -> WorkloadSpec:
     from traindyno.app.sources import hash_source
 
@@ -202,11 +311,13 @@ def _workload(
     return WorkloadSpec(
         model=model,
         mode=mode,
+        data="synthetic:" if data is None else data,
         image_size=image_size,
         classes=classes,
         optimizer=optimizer,
         conv1_stride=conv1_stride,
         source_sha256=hash_source(model),
+        skip_bad=skip_bad,
     )
 
 

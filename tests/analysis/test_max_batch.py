@@ -36,7 +36,8 @@ def test_the_three_limits_of_an_ideal_search() -> None:
     assert answer.verdicts == (
         "Batch 840 is safe: it ran in a fresh process with 5 % of the memory held back, an evaluation step included.",
         "Batch 895 is the largest that ran; 904 ran out of memory.",
-        "Above batch 840 the allocator had to free its cache and try again: larger ones run, but slowly.",
+        "Batch 840 ran without allocator retries. At 895, the next size tried, the allocator had to free its cache and "
+        "try again: such sizes run, but slowly.",
     )
 
 

@@ -17,13 +17,14 @@ import pytest
 from docs.markdown import DOCS, anchors, code_blocks, code_spans, links, pages, prose, section, sections, table_rows
 from docs.transcripts import TRANSCRIPT, comparable, plain_terminal, run
 from traindyno.cli.main import COMMANDS
-from traindyno.core import answers, machine, records, requests
+from traindyno.core import answers, loading, machine, records, requests
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.report.document import trial_entry
 from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
+from traindyno.runner.profile import Profile
 from traindyno.runner.protocol import Deadlines, Watcher
-from traindyno.runner.simulated import Profile, SimulatedRunner
+from traindyno.runner.simulated import SimulatedRunner
 from traindyno.store.schema import metadata
 
 ANSWERS = (DOCS / "reference" / "answers.md").read_text()
@@ -35,6 +36,8 @@ STORE = (DOCS / "reference" / "store.md").read_text()
 OTHER_RECORDS = (
     records.Settings, records.Measurement, records.Block, records.Memory, records.Failure, records.Conditions,
     records.WorkloadSpec, requests.Bench, requests.MaxBatchRequest, requests.ThroughputRequest, requests.PlanRequest,
+    requests.LoaderRequest, requests.StallsRequest, loading.Feed, loading.StageCost, loading.Loading,
+    loading.BatchIntervals,
     machine.MachineFacts, machine.GpuFacts, machine.DoctorAnswer, machine.DoctorFacts, machine.Finding,
     machine.DriverFacts, machine.UsableCpus, machine.HostMemory, machine.GpuSample, machine.DiskSpace,
 )  # fmt: skip
@@ -63,7 +66,7 @@ def test_every_field_of_a_record_is_documented_and_no_other(record: type[msgspec
     assert set(documented) == set(record.__struct_fields__) | tags
     hints = typing.get_type_hints(record)
     for name in record.__struct_fields__:
-        optional = isinstance(hints[name], types.UnionType) and types.NoneType in typing.get_args(hints[name])
+        optional = types.NoneType in typing.get_args(hints[name])
         if hints[name] is not typing.Any:
             assert ("null" in documented[name]) == optional, f"{record.__name__}.{name} may be null: {optional}"
 
@@ -94,7 +97,8 @@ def test_a_command_s_page_names_exactly_its_options_with_their_defaults(name: st
     for part in sections(COMMANDS_PAGE):
         if part.title.lower().replace(" ", "-") in groups:
             documented |= documented_options(part.body)
-    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    parts = list(command.commands.values()) if isinstance(command, click.Group) else [command]
+    options = [parameter for part in parts for parameter in part.params if isinstance(parameter, click.Option)]
     assert set(documented) == {word for option in options for word in (*option.opts, *option.secondary_opts)}
     for option in options:
         if option.show_default and isinstance(option.default, str | int) and not isinstance(option.default, bool):
@@ -128,7 +132,7 @@ def test_every_table_and_column_of_the_ledger_is_documented() -> None:
 
 def test_every_command_s_transcript_is_what_it_prints_now(tmp_path: Path) -> None:
     transcripts = list(TRANSCRIPT.finditer(COMMANDS_PAGE))
-    assert {found["arguments"].split()[0] for found in transcripts} == set(COMMANDS) - {"doctor", "resume"}
+    assert {found["arguments"].split()[0] for found in transcripts} == set(COMMANDS) - {"doctor", "resume", "data"}
     with plain_terminal(tmp_path):
         for found in transcripts:
             printed = comparable(run(found["arguments"]))

@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from report.loader_documents import grid_document, loader_document, stalls_document
+from report.machines import GIB, bench, machine
 from traindyno.core.answers import (
     CompareAnswer,
     CompareRow,
@@ -17,7 +19,6 @@ from traindyno.core.answers import (
     ThroughputAnswer,
     Validation,
 )
-from traindyno.core.machine import GpuFacts, MachineFacts
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.core.records import (
     Block,
@@ -30,10 +31,9 @@ from traindyno.core.records import (
     TrialSpec,
     WorkloadSpec,
 )
-from traindyno.core.requests import Bench, MaxBatchRequest, PlanRequest, ThroughputRequest
+from traindyno.core.requests import MaxBatchRequest, PlanRequest, ThroughputRequest
 from traindyno.report.document import trial_entry
 
-GIB = 2**30
 LIMIT = int(139.1 * GIB)
 MODEL = MemoryModel(intercept_bytes=0.62 * GIB, slope_bytes=0.0816 * GIB, relative_error=0.011)
 HOSTILE = "</pre><script>alert('owned')</script>\x1b[31m<img src=http://evil.example/x.png>"
@@ -41,29 +41,6 @@ RATES = {
     1: 59.2, 2: 117.0, 4: 231.0, 8: 419.0, 16: 846.0, 32: 1682.0,
     64: 2002.0, 128: 2138.0, 256: 2214.0, 512: 2257.0, 1024: 2251.0,
 }  # fmt: skip
-
-
-def machine() -> dict[str, Any]:
-    gpu = GpuFacts(index=0, name="NVIDIA H200", uuid="GPU-1", memory_bytes=int(139.8 * GIB), driver="570.86.15")
-    facts = MachineFacts(
-        hostname="bench-1",
-        system="Linux 6.8",
-        python="3.12.4",
-        traindyno="0.1.0",
-        torch="2.11.0",
-        torchvision="0.26.0",
-        cuda="12.8",
-        cpu_model="Intel Xeon Platinum 8468",
-        cpus_online=192,
-        cpus_usable=16.0,
-        memory_bytes=128 * GIB,
-        gpus=(gpu,),
-    )
-    return msgspec.to_builtins(facts)
-
-
-def bench(**changes: Any) -> Bench:
-    return Bench(**{"device": "cuda:0", "precision": "fp32"} | changes)
 
 
 def trial(
@@ -401,6 +378,9 @@ ALL = {
     "several_models": several_models_document,
     "plan": plan_document,
     "compare": compare_document,
+    "loader": loader_document,
+    "loader_grid": grid_document,
+    "stalls": stalls_document,
     "failed": failed_document,
     "simulated": simulated_document,
     "unanswered": unanswered_document,

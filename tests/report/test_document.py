@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from report.documents import (
     compare_document,
+    loader_document,
     max_batch_document,
     plan_document,
     several_models_document,
+    stalls_document,
     throughput_answer,
     throughput_document,
     trial,
@@ -24,6 +26,7 @@ from traindyno.report.document import trial_entry, typed_answer
 from traindyno.report.renderers.json_text import render_json
 
 ANSWERED = [throughput_document, max_batch_document, several_models_document, plan_document, compare_document]
+ANSWERED += [loader_document, stalls_document]
 
 
 def exported(document: Document) -> dict[str, Any]:

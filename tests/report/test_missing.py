@@ -14,6 +14,7 @@ from report.documents import (
     throughput_answer,
     throughput_document,
 )
+from report.loader_documents import loader_answer, point, run, stalls_answer
 from traindyno.core.answers import CompareAnswer, CompareRow, CurvePoint, Document, PlanAnswer
 from traindyno.core.errors import TraindynoError
 from traindyno.report.renderers import RENDERERS, rendered
@@ -49,6 +50,13 @@ def bare_plan() -> PlanAnswer:
     return PlanAnswer(examples=10, epochs=0.5, rows=rows, fastest=999, verdicts=())
 
 
+def bare_worker_point() -> Any:
+    return point(
+        1, math.nan, ci95=UNKNOWN, start_up_seconds=None, steady=False, median_batch_seconds=None,
+        p95_batch_seconds=None, longest_batch_seconds=None, predicted_examples_per_second=math.nan,
+    )  # fmt: skip
+
+
 BARE = {
     "nothing": bare(None),
     "empty curve": bare(throughput_answer(curve=(), memory_model=None, memory_limit_bytes=None)),
@@ -66,6 +74,23 @@ BARE = {
         "compare",
     ),
     "comparison without rows": bare(CompareAnswer(a="x", b="y", unlike=(), rows=()), "compare"),
+    "loader without points": bare(loader_answer(points=(), stages=(), effects=(), cpu_scaling=()), "loader"),
+    "loader": bare(
+        loader_answer(
+            points=(bare_worker_point(),), grid=(bare_worker_point(),), examples_per_second=math.nan, ci95=UNKNOWN,
+            start_up_seconds=math.nan, epoch_examples=None, start_up_seconds_per_epoch=None, share_of_resident=None,
+            resident_examples_per_second=math.nan,
+        ),
+        "loader",
+    ),
+    "stalls without runs": bare(stalls_answer(runs={}, causes=(), stages=(), remedies=()), "stalls"),
+    "stalls": bare(
+        stalls_answer(
+            runs={"warm": run("warm", math.nan, math.nan, examples_per_second=math.nan, ci95=UNKNOWN)},
+            stall_share=math.nan, stall_share_ci95=UNKNOWN,
+        ),
+        "stalls",
+    ),
     "odd trials": throughput_document(trials=({}, {"settings": None, "measurement": None, "outcome": None})),
     "odd machine": msgspec.structs.replace(compare_document(), machine={"A": None, "B": {"gpus": [{}]}}),
 }  # fmt: skip
@@ -87,7 +112,7 @@ def test_it_draws_or_says_that_there_is_nothing_to_draw(name: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["console", "markdown"])
-@pytest.mark.parametrize("name", ["unknown point", "search", "plan", "comparison"])
+@pytest.mark.parametrize("name", ["unknown point", "search", "plan", "comparison", "loader", "stalls"])
 def test_what_is_missing_reads_as_not_available(name: str, form: str) -> None:
     text = rendered(BARE[name], form).decode()
     assert "n/a" in text
@@ -97,4 +122,4 @@ def test_what_is_missing_reads_as_not_available(name: str, form: str) -> None:
 
 def test_every_registered_format_is_tried_here_or_drawn() -> None:
     assert set(RENDERERS) == {*TEXTS, "png", "svg"}
-    assert len(ALL) == 8
+    assert len(ALL) == 11

@@ -6,8 +6,17 @@ import msgspec
 import pytest
 
 from report.documents import bench, compare_document, plan_document, throughput_document
-from traindyno.core.records import WorkloadSpec
-from traindyno.core.requests import Bench, MaxBatchRequest, PlanRequest, Request, ThroughputRequest
+from report.loader_documents import grid_document, loader_document, stalls_document
+from traindyno.core.records import Settings, WorkloadSpec
+from traindyno.core.requests import (
+    Bench,
+    LoaderRequest,
+    MaxBatchRequest,
+    PlanRequest,
+    Request,
+    StallsRequest,
+    ThroughputRequest,
+)
 from traindyno.report.reproduce import reproduce_command
 
 PLAIN = WorkloadSpec(model="torchvision:resnet50")
@@ -65,6 +74,23 @@ def test_a_plan_names_its_curve_or_its_study() -> None:
     )
 
 
+def test_a_loader_study_names_its_data_and_its_model_if_it_has_one() -> None:
+    assert reproduce_command(loader_document()) == (
+        "traindyno loader --model torchvision:resnet50 --data folder:/data/imagenet/train --device cuda:0 "
+        "--batch-size 64 --cpus 4,8,16"
+    )
+    assert reproduce_command(grid_document()) == (
+        "traindyno loader --data folder:/data/places365 --batch-size 16,64,256 --grid"
+    )
+
+
+def test_a_stalls_study_names_the_loader_s_settings_and_the_other_sources() -> None:
+    assert reproduce_command(stalls_document()) == (
+        "traindyno stalls --model torchvision:resnet50 --data folder:/data/imagenet/train --device cuda:0 "
+        "--batch-size 256 --workers 12 --pin-memory --decoder simplejpeg --also prepared:/data/imagenet-256"
+    )
+
+
 def test_a_hostile_model_name_stays_one_word_of_the_shell() -> None:
     request = ThroughputRequest(workload=WorkloadSpec(model="a.py:f; rm -rf ~"), bench=bench())
     assert shlex.split(command_of(request) or "")[3] == "a.py:f; rm -rf ~"
@@ -91,6 +117,15 @@ FULL: dict[str, Request] = {
     "max_batch": MaxBatchRequest(
         workloads=(PLAIN,), bench=full_bench(), tolerance=0.5, exact=True, limit=3, margin=0.5,
         effective_batch=9,
+    ),
+    "loader": LoaderRequest(
+        workload=WorkloadSpec(model="ir:50", data="folder:x", skip_bad=True), bench=full_bench(), batch_size=8,
+        workers=(0, 2), sizes=(8, 16), grid=True, cpus=(1, 2), decoder="nvjpeg", epoch_examples=9, trial_seconds=1.0,
+    ),
+    "stalls": StallsRequest(
+        workload=WorkloadSpec(model="ir:50", data="folder:x", skip_bad=True), bench=full_bench(),
+        settings=Settings(batch_size=8, num_workers=3, prefetch_factor=4, pin_memory=True, decoder="nvjpeg"),
+        also=("memory:", "prepared:y"), cold=False, repeats=1, trial_seconds=1.0,
     ),
     "plan": PlanRequest(
         examples=1, epochs=2.0, from_study="x", eval_every_epochs=1.0, eval_examples=2,

@@ -15,6 +15,10 @@ from traindyno.report.wording import (
     rate_interval,
     ratio_interval,
     share,
+    share_interval,
+    short_interval,
+    signed_duration,
+    signed_percent,
     size,
 )
 
@@ -92,3 +96,34 @@ def test_one_line_is_one_line_and_never_too_long(text: str, limit: int) -> None:
     line = one_line(text, limit)
     assert len(line) <= limit
     assert len(line.splitlines()) <= 1
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "text"),
+    [
+        (0.0383, (0.0379, 0.0388), "38.3 ± 0.5 ms"),
+        (0.00011, (0.000107, 0.000112), "110 ± 3 µs"),
+        (1.7, (1.6, 1.9), "1.70 ± 0.20 s"),
+        (0.226, (0.1, 0.9), "226 ms ± over 100 %"),
+        (90.0, (89.0, 91.0), "1 min 30 s ± 1.00 s"),
+        (0.04, (math.nan, math.nan), "40.0 ± n/a ms"),
+        (math.nan, None, "n/a"),
+    ],
+)
+def test_a_short_time_shares_its_unit_with_its_interval(
+    value: float, interval: tuple[float, float] | None, text: str
+) -> None:
+    assert short_interval(value, interval) == text
+
+
+def test_differences_keep_their_sign() -> None:
+    assert signed_duration(-0.1875) == "-188 ms"
+    assert signed_duration(0.1875) == "188 ms"
+    assert signed_percent(0.031) == "+3.1 %"
+    assert signed_percent(None) == "n/a"
+
+
+def test_an_interval_of_shares_is_written_in_percent() -> None:
+    assert share_interval((0.481, 0.549)) == "48 to 55 %"
+    assert share_interval((0.012, 0.03)) == "1.2 to 3 %"
+    assert share_interval((math.nan, 1.0)) == "n/a"

@@ -1,10 +1,12 @@
 import pytest
 
 from traindyno.core.errors import UsageError
+from traindyno.core.loading import Feed
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Settings, TrialSpec, WorkloadSpec
+from traindyno.runner.profile import parse_profile
 from traindyno.runner.protocol import Watcher
-from traindyno.runner.simulated import SimulatedRunner, parse_profile
+from traindyno.runner.simulated import SimulatedRunner
 
 
 def spec(batch_size: int, margin: float = 0.0, repeat: int = 0) -> TrialSpec:
@@ -47,3 +49,52 @@ def test_a_profile_that_makes_no_sense_is_refused_with_what_there_is(text: str) 
     with pytest.raises(UsageError, match="does not describe") as caught:
         parse_profile(text)
     assert "limit" in (caught.value.hint or "")
+
+
+def loading(kind: str, workers: int = 0, profile: str = "noise=0", **changes: object) -> float:
+    """Seconds per batch or step of a trial that loads examples."""
+    feed = {name: changes.pop(name) for name in ("supply", "depth", "cold", "cpus") if name in changes}
+    data = changes.pop("data", "folder:/data")
+    trial = TrialSpec(
+        kind=kind,  # type: ignore[arg-type]
+        workload=WorkloadSpec(model="torchvision:resnet50", data=data),  # type: ignore[arg-type]
+        settings=Settings(batch_size=64, device="simulated", num_workers=workers, **changes),  # type: ignore[arg-type]
+        feed=Feed(**feed),  # type: ignore[arg-type]
+    )
+    found = SimulatedRunner(parse_profile(profile)).run(trial, Watcher(), None).measurement
+    assert found is not None
+    assert found.loading is not None
+    return found.step_seconds
+
+
+def test_workers_load_faster_until_the_cpus_are_used_up() -> None:
+    rates = [1 / loading("load", workers, "noise=0,cpus=4") for workers in (0, 1, 2, 4, 8)]
+    assert rates[1] < rates[2] < rates[3]
+    assert rates[4] <= rates[3]
+    assert loading("load", 4, cpus=2) > 1.5 * loading("load", 4)
+
+
+def test_a_loader_that_keeps_up_is_hidden_behind_the_step() -> None:
+    cached = loading("feed", 1, "noise=0,floor_seconds=3", supply="cached")
+    assert loading("feed", 1, "noise=0,floor_seconds=3") == pytest.approx(cached, rel=0.01)
+    assert loading("feed", 0, "noise=0,floor_seconds=0.1") > 2 * loading("feed", 4, "noise=0,floor_seconds=0.1")
+
+
+def test_less_to_do_takes_less_and_a_cold_cache_takes_more() -> None:
+    usual = loading("load", 2)
+    assert loading("load", 2, depth="bytes") < loading("load", 2, depth="pixels") < usual
+    assert loading("load", 2, decoder="simplejpeg") < usual
+    assert loading("load", 2, data="prepared:/p") < 0.2 * usual
+    assert loading("load", 2, cold=True) > usual
+
+
+def test_the_stages_of_a_probe_add_up_to_its_batch() -> None:
+    trial = TrialSpec(
+        kind="probe", workload=WorkloadSpec(model="", data="folder:/d"), settings=Settings(batch_size=10), feed=Feed()
+    )
+    found = SimulatedRunner(parse_profile("noise=0,examples=77")).run(trial, Watcher(), None).measurement
+    assert found is not None
+    assert found.loading is not None
+    assert sum(cost.seconds for cost in found.loading.stages) * 10 == pytest.approx(found.step_seconds)
+    assert found.loading.resident_step_seconds is None
+    assert found.examples_in_data == 77

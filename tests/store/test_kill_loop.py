@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from store.samples import REQUEST, measured, spec_of
-from traindyno.core.records import Record
+from traindyno.core.base import Record
 from traindyno.store.ledger import Ledger, owner_here
 
 FORK = multiprocessing.get_context("fork")

@@ -45,7 +45,7 @@ def test_the_nearest_name_comes_first() -> None:
         ({"conv1_stride": 2}, "conv1 stride"),
         ({"classes": 1}, "1 classes"),
         ({"image_size": 0}, "0 px"),
-        ({"data": "folder:/nowhere"}, "folder:/nowhere"),
+        ({"data": "folder:/nowhere"}, "/nowhere"),
     ],
 )
 def test_options_that_make_no_sense_are_usage_errors(fields: dict[str, object], message: str) -> None:

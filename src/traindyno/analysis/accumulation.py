@@ -2,7 +2,7 @@
 
 import math
 
-from traindyno.core.records import Record
+from traindyno.core.base import Record
 
 _SMALLEST_SHARE_FOR_EXACT = 0.5
 

@@ -7,6 +7,7 @@ from traindyno.core.machine import POWER_CAP
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 
+LOOKS_STEADY = ("speed", "load", "feed")
 BENIGN = (Outcome.OK, Outcome.OUT_OF_DEVICE_MEMORY, Outcome.OUT_OF_HOST_MEMORY)
 
 
@@ -45,7 +46,7 @@ def _foreign(records: Sequence[TrialRecord]) -> list[str]:
 
 
 def _unsteady(records: Sequence[TrialRecord]) -> list[str]:
-    timed = [record for record in records if record.spec.kind == "speed" and record.measurement is not None]
+    timed = [record for record in records if record.spec.kind in LOOKS_STEADY and record.measurement is not None]
     unsteady = [record for record in timed if record.measurement and not record.measurement.steady]
     if not unsteady:
         return []

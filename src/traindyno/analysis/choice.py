@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from traindyno.analysis.curve import NOISY
 from traindyno.core.answers import CurvePoint
-from traindyno.core.records import Record
+from traindyno.core.base import Record
 
 NEAR_BEST = 0.97
 _DOUBTFUL = 0.95

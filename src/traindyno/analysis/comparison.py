@@ -13,10 +13,12 @@ from traindyno.core.answers import (
     CompareAnswer,
     CompareRow,
     Document,
+    LoaderAnswer,
     MaxBatchAnswer,
     PlanAnswer,
     Quantity,
     ThroughputAnswer,
+    WorkerPoint,
 )
 from traindyno.core.errors import UsageError
 
@@ -25,12 +27,17 @@ QUANTITIES: dict[str, Quantity] = {
     "throughput": "examples_per_second",
     "plan": "training_seconds",
     "max-batch": "batch_size",
+    "loader": "examples_per_second",
 }
 
 
 def conclude_comparison(a_name: str, a: Document, b_name: str, b: Document) -> CompareAnswer:
     """The second study against the first: the same question, maybe on different machines."""
-    if a.command != b.command or a.command not in QUANTITIES:
+    if a.command == b.command and a.command not in QUANTITIES:
+        raise UsageError(
+            f"two {a.command} studies cannot be set side by side", f"compare two studies of {', '.join(QUANTITIES)}"
+        )
+    if a.command != b.command:
         raise UsageError(
             f"{a_name} is a {a.command} study and {b_name} a {b.command} study",
             f"compare two studies of the same kind: {', '.join(QUANTITIES)}",
@@ -58,6 +65,8 @@ def _rows(a: Document, b: Document) -> tuple[CompareRow, ...]:
         return throughput_rows(_read(a.answer, ThroughputAnswer), _read(b.answer, ThroughputAnswer))
     if a.command == "plan":
         return plan_rows(_read(a.answer, PlanAnswer), _read(b.answer, PlanAnswer))
+    if a.command == "loader":
+        return loader_rows(_read(a.answer, LoaderAnswer), _read(b.answer, LoaderAnswer))
     return max_batch_rows(_read_all(a.answer), _read_all(b.answer))
 
 
@@ -84,6 +93,35 @@ def plan_rows(a: PlanAnswer, b: PlanAnswer) -> tuple[CompareRow, ...]:
         _estimated(key, x.training_seconds, x.ci95, y.training_seconds, y.ci95, more_is_faster=False)
         for key, x, y in pairs
     )
+
+
+def loader_rows(a: LoaderAnswer, b: LoaderAnswer) -> tuple[CompareRow, ...]:
+    """Examples per second of the settings both measured, and recommended against recommended."""
+    points_a, points_b = _worker_points(a), _worker_points(b)
+    rows = [
+        _estimated(key, x.examples_per_second, x.ci95, y.examples_per_second, y.ci95, more_is_faster=True)
+        for key, x in points_a.items()
+        if (y := points_b.get(key)) is not None
+    ]
+    chosen = f"recommended ({_workers(a.recommended.num_workers)} and {_workers(b.recommended.num_workers)})"
+    rates = (a.examples_per_second, a.ci95, b.examples_per_second, b.ci95)
+    return (*rows, _estimated(chosen, *rates, more_is_faster=True))
+
+
+def _worker_points(answer: LoaderAnswer) -> dict[str, WorkerPoint]:
+    """What was measured, by its settings in words."""
+    ordered = sorted((*answer.points, *answer.grid), key=lambda point: (point.end_to_end, point.num_workers))
+    return {_settings(point): point for point in ordered}
+
+
+def _settings(point: WorkerPoint) -> str:
+    training = ", training" if point.end_to_end else ""
+    cpus = "" if point.cpus is None else f", {point.cpus} CPUs"
+    return f"{_workers(point.num_workers)}, batch {point.batch_size}{training}{cpus}"
+
+
+def _workers(number: int) -> str:
+    return "1 worker" if number == 1 else f"{number} workers"
 
 
 def max_batch_rows(a: Sequence[MaxBatchAnswer], b: Sequence[MaxBatchAnswer]) -> tuple[CompareRow, ...]:
@@ -147,10 +185,11 @@ def _summary(rows: Sequence[CompareRow], command: str) -> list[str]:
     if command == "max-batch":
         return []
     headline = f"{rows[-1].key[0].upper()}{rows[-1].key[1:]}: {rows[-1].verdict}."
+    thing = "setting" if command == "loader" else "size"
     if not ratios:
-        return [headline, "No batch size was measured on both sides."]
-    what = "throughput" if command == "throughput" else "training time"
-    sizes = "1 common size" if len(ratios) == 1 else f"{len(ratios)} common sizes"
+        return [headline, f"No {'setting' if command == 'loader' else 'batch size'} was measured on both sides."]
+    what = "training time" if command == "plan" else "throughput"
+    sizes = f"1 common {thing}" if len(ratios) == 1 else f"{len(ratios)} common {thing}s"
     return [headline, f"B over A in {what}: {min(ratios):.2f} to {max(ratios):.2f} over {sizes}."]
 
 

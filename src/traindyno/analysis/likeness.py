@@ -33,6 +33,8 @@ def conditions(document: Document) -> Facts:
         **_machine(document.machine or {}, bench.get("device")),
         **_workload(measured),
         "precision": bench.get("precision"),
+        "batch size": request.get("batch_size"),
+        "decoder": request.get("decoder"),
         "runner": "simulated" if is_simulated(document) else "measured",
         "examples": request.get("examples"),
         "epochs": request.get("epochs"),

@@ -116,7 +116,11 @@ def _retries(probes: Probes) -> list[str]:
         return []
     if quiet == 0:
         return ["Every size tried made the allocator free its cache and try again: they run, but slowly."]
-    return [f"Above batch {quiet} the allocator had to free its cache and try again: larger ones run, but slowly."]
+    noisy = min(size for size in probes.ran if size > quiet)
+    return [
+        f"Batch {quiet} ran without allocator retries. At {noisy}, the next size tried, the allocator had to free its "
+        f"cache and try again: such sizes run, but slowly."
+    ]
 
 
 def _limited(end: str | None, size: int | None, model: MemoryModel | None, limit_bytes: int | None) -> list[str]:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from traindyno.analysis.curve import step_interval
 from traindyno.core.answers import CurvePoint, PlanAnswer, PlanRow
+from traindyno.core.base import Record
 from traindyno.core.errors import UsageError
-from traindyno.core.records import Record
 from traindyno.core.units import format_percent, format_seconds
 
 _NEAR_FASTEST = 1.03

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from traindyno.core.base import Record
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import Record, TrialRecord
+from traindyno.core.records import TrialRecord
 
 BATCH_NORM_SINGLE_VALUE = "batch_norm_single_value"
 """`failure.details["code"]` of a model whose batch normalisation cannot train on a single example."""

@@ -1,11 +1,14 @@
 """How large a batch fits."""
 
+import shlex
+
 import msgspec
 
 from traindyno.analysis.cautions import cautions
 from traindyno.analysis.max_batch import conclude_max_batch
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
+from traindyno.app.loader_workload import SYNTHETIC
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import Workshop, open_workshop
 from traindyno.core.answers import Document, MaxBatchAnswer
@@ -29,7 +32,8 @@ def max_batch(request: MaxBatchRequest, context: Context) -> Document:
             if not any(answer.max_batch is not None for answer in answers):
                 raise _nothing_fits(study)
             whole = answers[0] if len(request.workloads) == 1 else answers
-            hint = f"traindyno throughput {_options(request.workloads[0], request.bench)}{study.store_option}"
+            words = workload_words(request.workloads[0], request.bench)
+            hint = f"{shlex.join(['traindyno', 'throughput', *words])}{study.store_option}"
             return finished_document(study, request, whole, cautions(study.records), hint)
 
 
@@ -64,10 +68,11 @@ def _one_model(study: Study, request: MaxBatchRequest, workload: WorkloadSpec) -
     )
 
 
-def _options(workload: WorkloadSpec, bench: Bench) -> str:
+def workload_words(workload: WorkloadSpec, bench: Bench) -> list[str]:
     """The same workload and bench as options of the next command; what is a default there is left out."""
     options = {
-        "--model": workload.model,
+        "--data": None if workload.data == SYNTHETIC else workload.data,
+        "--model": workload.model or None,
         "--image-size": workload.image_size,
         "--classes": workload.classes,
         "--optimizer": None if workload.optimizer == "sgd" else workload.optimizer,
@@ -76,7 +81,8 @@ def _options(workload: WorkloadSpec, bench: Bench) -> str:
         "--precision": None if bench.precision == "fp32" else bench.precision,
         "--memory-limit": bench.memory_limit_bytes,
     }
-    return " ".join(f"{name} {value}" for name, value in options.items() if value is not None)
+    words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+    return [*words, "--skip-bad"] if workload.skip_bad else words
 
 
 def first_spec(workshop: Workshop, workload: WorkloadSpec) -> TrialSpec:

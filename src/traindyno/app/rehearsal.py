@@ -1,10 +1,16 @@
 """`--dry-run`: what a study would do and cost, told without running a trial."""
 
+import msgspec
+
+from traindyno.analysis.loader_budget import LoaderRoom
+from traindyno.app.loader import grid_workers, loader_strategy, loader_template
+from traindyno.app.loader_workload import check_loader, data_of, usable_cpus
 from traindyno.app.max_batch import STEPS
+from traindyno.app.stalls import stalls_plan, with_sources
 from traindyno.app.workshop import settle
 from traindyno.core.answers import Rehearsal
 from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
-from traindyno.core.requests import Bench, MaxBatchRequest, ThroughputRequest
+from traindyno.core.requests import Bench, LoaderRequest, MaxBatchRequest, StallsRequest, ThroughputRequest
 from traindyno.core.units import format_bytes, format_seconds
 from traindyno.machine.gpu import open_reader
 from traindyno.search.max_batch import MaxBatchSearch
@@ -52,6 +58,40 @@ def rehearse_throughput(request: ThroughputRequest) -> Rehearsal:
         f"batch sizes: {sizes}{top}, each in {request.repeats} fresh processes",
     ]
     return _rehearsal("throughput", bench, _expected(sweep), START_SECONDS + LONGEST * request.trial_seconds, lines)
+
+
+def rehearse_loader(request: LoaderRequest) -> Rehearsal:
+    """A probe, and then the search or the grid."""
+    check_loader(request)
+    bench = _settled(request.bench)
+    request = msgspec.structs.replace(request, bench=bench)
+    cpus = usable_cpus(bench)
+    template = loader_template(request, _template(bench, request.workload, "load"))
+    strategy = loader_strategy(request, template, cpus, LoaderRoom())
+    workers = ", ".join(map(str, request.workers or grid_workers(cpus))) if request.grid or request.workers else None
+    sizes = ", ".join(map(str, request.sizes or (request.batch_size,)))
+    lines = [
+        f"data: {data_of(request.workload)}",
+        f"model: {request.workload.model} ({request.workload.mode})" if request.with_model else "the loader alone",
+        f"batch size: {sizes}",
+        f"workers: {workers or f'a search over what {cpus:g} CPUs allow'}",
+    ]
+    return _rehearsal("loader", bench, _expected(strategy), START_SECONDS + LONGEST * request.trial_seconds, lines)
+
+
+def rehearse_stalls(request: StallsRequest) -> Rehearsal:
+    """Probes, and then rounds of runs that differ in one thing each."""
+    request = with_sources(request)
+    bench = _settled(request.bench)
+    plan = stalls_plan(request, _template(bench, request.workload, "feed"))
+    settings = request.settings
+    lines = [
+        f"data: {', '.join((data_of(request.workload), *request.also))}",
+        f"model: {request.workload.model} ({request.workload.mode})",
+        f"batch size {settings.batch_size}, {settings.num_workers} workers, decoded by {settings.decoder}",
+        f"each run in {request.repeats} fresh processes{'' if request.cold else ', none of them cold'}",
+    ]
+    return _rehearsal("stalls", bench, _expected(plan), START_SECONDS + LONGEST * request.trial_seconds, lines)
 
 
 def _settled(bench: Bench) -> Bench:

@@ -3,12 +3,21 @@
 from dataclasses import replace
 
 from traindyno.app.context import Context
+from traindyno.app.loader import loader
 from traindyno.app.max_batch import max_batch
 from traindyno.app.plan import plan
 from traindyno.app.sources import NamedAgain, check_named_again
+from traindyno.app.stalls import stalls
 from traindyno.app.throughput import throughput
 from traindyno.core.answers import Document
-from traindyno.core.requests import MaxBatchRequest, PlanRequest, ThroughputRequest, workloads_of
+from traindyno.core.requests import (
+    LoaderRequest,
+    MaxBatchRequest,
+    PlanRequest,
+    StallsRequest,
+    ThroughputRequest,
+    workloads_of,
+)
 from traindyno.store.ledger import Ledger
 
 
@@ -26,3 +35,7 @@ def resume(name: str, context: Context, named_again: NamedAgain = ()) -> Documen
             return throughput(row.request, context)
         case PlanRequest():
             return plan(row.request, context, named_again)
+        case LoaderRequest():
+            return loader(row.request, context)
+        case StallsRequest():
+            return stalls(row.request, context)

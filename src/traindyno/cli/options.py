@@ -11,6 +11,7 @@ from traindyno.core.records import WorkloadSpec
 from traindyno.core.requests import Bench
 
 F = TypeVar("F", bound=Callable[..., Any])
+SYNTHETIC = "synthetic:"
 
 _STORE = click.option(
     "--store", default=DEFAULT_STORE, show_default=True, metavar="URL", help="Where studies are kept."
@@ -18,6 +19,12 @@ _STORE = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
 
 _WORKLOAD = (
+    click.option(
+        "--data", metavar="SOURCE",
+        help="folder:PATH, cifar10:PATH, shards:PATTERN, prepared:PATH, memory:SOURCE or synthetic:. "
+        "[default: synthetic:, or the data of file.py:function]",
+    ),
+    click.option("--skip-bad", is_flag=True, help="Count and leave out examples that cannot be read."),
     click.option(
         "--image-size", type=click.IntRange(1), metavar="PIXELS",
         help="Side of the square input. [default: the model's own]",
@@ -95,9 +102,11 @@ def take_workload(model: str, values: dict[str, Any]) -> WorkloadSpec:
     return WorkloadSpec(
         model=model,
         mode=values["mode"],
+        data=values["data"] or SYNTHETIC,
         image_size=values["image_size"],
         classes=values["classes"],
         optimizer=values["optimizer"],
         conv1_stride=values["conv1_stride"],
         source_sha256=hash_source(model),
+        skip_bad=values["skip_bad"],
     )

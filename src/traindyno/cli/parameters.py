@@ -27,7 +27,16 @@ class Parsed(click.ParamType[Any]):
             raise UsageError(error.message + option, error.hint) from None
 
 
+def parse_counts(text: str) -> tuple[int, ...]:
+    """`0,1,2,4`: whole numbers, each once and in order."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise UsageError(f"{text!r} is not a list of whole numbers", "write them as 0,1,2,4")
+    return tuple(sorted({int(part) for part in parts}))
+
+
 DURATION = Parsed("duration", parse_seconds)
 MEMORY = Parsed("memory", parse_bytes)
 SHARE = Parsed("share", parse_share)
 SWEEP = Parsed("sizes", parse_sweep)
+COUNTS = Parsed("counts", parse_counts)

@@ -14,7 +14,7 @@ from traindyno.core.errors import UsageError
 from traindyno.core.requests import PlanRequest
 
 MEASURING = (
-    *("image_size", "classes", "optimizer", "mode", "conv1_stride"),
+    *("data", "skip_bad", "image_size", "classes", "optimizer", "mode", "conv1_stride"),
     *("sweep", "repeats", "refine", "trial_seconds", "margin"),
     *("device", "precision", "seed", "time_budget", "memory_limit", "step_timeout", "trial_timeout", "runner"),
 )

@@ -17,7 +17,7 @@ def command(store: str, as_json: bool) -> int:
         {
             "name": row.name,
             "command": row.command,
-            "model": ", ".join(workload.model for workload in workloads_of(row.request)),
+            "model": ", ".join(workload.model or workload.data for workload in workloads_of(row.request)),
             "state": row.state,
             "trials": row.trials,
             "created": row.created,

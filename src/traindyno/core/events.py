@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Literal
 
-from traindyno.core.records import Record, TrialRecord, TrialSpec
+from traindyno.core.base import Record
+from traindyno.core.records import TrialRecord, TrialSpec
 
 
 class StudyStarted(Record, frozen=True):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from traindyno.core.records import Record
+from traindyno.core.base import Record
 
 Level = Literal["ok", "note", "problem"]
 

@@ -5,17 +5,15 @@ from typing import Literal
 
 import msgspec
 
+from traindyno.core.base import Record
 from traindyno.core.codec import encode
+from traindyno.core.loading import Decoder, Feed, Loading
 from traindyno.core.outcomes import Outcome
 
 Mode = Literal["train", "infer"]
 OptimizerName = Literal["sgd", "adam", "adamw"]
 Precision = Literal["fp32", "bf16", "fp16"]
-TrialKind = Literal["fit", "speed", "train"]
-
-
-class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of all records: frozen, named fields, strict when read back."""
+TrialKind = Literal["fit", "speed", "train", "probe", "load", "feed"]
 
 
 class WorkloadSpec(Record, frozen=True):
@@ -29,6 +27,7 @@ class WorkloadSpec(Record, frozen=True):
     optimizer: OptimizerName = "sgd"
     conv1_stride: int | None = None
     source_sha256: str | None = None
+    skip_bad: bool = False
 
     @property
     def runs_user_code(self) -> bool:
@@ -42,15 +41,23 @@ def is_user_file(model: str) -> bool:
 
 
 class Settings(Record, frozen=True):
-    """The knobs of one run."""
+    """The knobs of one run. Those of the loader have torch's own defaults."""
 
     batch_size: int
     precision: Precision = "fp32"
     device: str = "cpu"
+    num_workers: int = 0
+    prefetch_factor: int = 2
+    pin_memory: bool = False
+    persistent_workers: bool = False
+    decoder: Decoder = "pil"
+
+
+_LOADER_FIELDS = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers", "decoder")
 
 
 class Budget(Record, frozen=True):
-    """How much one trial may do. Steps for `fit` and `train`, time and precision for `speed`."""
+    """How much one trial may do. Steps for `fit` and `train`, time and precision for the others."""
 
     steps: int | None = None
     seconds: float | None = None
@@ -69,11 +76,24 @@ class TrialSpec(Record, frozen=True):
     evaluate: bool = False
     margin: float = 0.0
     memory_limit_bytes: int | None = None
+    feed: Feed = Feed(supply="resident")
 
     @property
     def key(self) -> str:
-        """Identity in the ledger: equal keys mean the same measurement."""
-        return hashlib.sha256(encode(self).encode()).hexdigest()[:32]
+        """Identity in the ledger: equal keys mean the same measurement.
+
+        What was added to these records later does not count while it has its default: studies begun before go on.
+        """
+        document = msgspec.to_builtins(self)
+        for part, default, fields in (
+            (document, TrialSpec(kind=self.kind, workload=self.workload, settings=self.settings), ("feed",)),
+            (document["workload"], WorkloadSpec(model=self.workload.model), ("skip_bad",)),
+            (document["settings"], Settings(batch_size=self.settings.batch_size), _LOADER_FIELDS),
+        ):
+            for field in fields:
+                if part[field] == msgspec.to_builtins(getattr(default, field)):
+                    del part[field]
+        return hashlib.sha256(encode(document).encode()).hexdigest()[:32]
 
 
 class Block(Record, frozen=True):
@@ -115,6 +135,7 @@ class Measurement(Record, frozen=True):
     training_seconds: float | None = None
     loss: float | None = None
     examples_in_data: int | None = None
+    loading: Loading | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -134,7 +155,7 @@ class Failure(Record, frozen=True):
     traceback: str | None = None
     log_tail: str | None = None
     phase: str | None = None
-    details: dict[str, str] = {}
+    details: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
 
 
 class Conditions(Record, frozen=True):

@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-from traindyno.core.records import Precision, Record, WorkloadSpec
+from traindyno.core.base import Record
+from traindyno.core.loading import Decoder
+from traindyno.core.records import Precision, Settings, WorkloadSpec
 
 Choice = Literal["recommended", "fastest", "largest"]
 
@@ -55,13 +57,41 @@ class PlanRequest(Record, frozen=True, tag_field="command", tag="plan"):
     validate_seconds: float = 60.0
 
 
-Request = MaxBatchRequest | ThroughputRequest | PlanRequest
+class LoaderRequest(Record, frozen=True, tag_field="command", tag="loader"):
+    """`workers` and `sizes` span the grid, if one is wanted; `cpus` are counts to restrict the trials to, in turn."""
+
+    workload: WorkloadSpec
+    bench: Bench
+    batch_size: int
+    with_model: bool = True
+    workers: tuple[int, ...] | None = None
+    sizes: tuple[int, ...] | None = None
+    grid: bool = False
+    cpus: tuple[int, ...] = ()
+    decoder: Decoder | None = None
+    epoch_examples: int | None = None
+    trial_seconds: float = 5.0
+
+
+class StallsRequest(Record, frozen=True, tag_field="command", tag="stalls"):
+    """`also` are further sources of the same examples to compare, such as `memory:` or `prepared:PATH`."""
+
+    workload: WorkloadSpec
+    bench: Bench
+    settings: Settings
+    also: tuple[str, ...] = ()
+    cold: bool = True
+    repeats: int = 3
+    trial_seconds: float = 5.0
+
+
+Request = MaxBatchRequest | ThroughputRequest | PlanRequest | LoaderRequest | StallsRequest
 
 
 def workloads_of(request: Request) -> tuple[WorkloadSpec, ...]:
     """What a request runs; a plan from a known curve runs nothing of its own."""
     if isinstance(request, MaxBatchRequest):
         return request.workloads
-    if isinstance(request, ThroughputRequest):
+    if isinstance(request, ThroughputRequest | LoaderRequest | StallsRequest):
         return (request.workload,)
     return () if request.curve is None else (request.curve.workload,)

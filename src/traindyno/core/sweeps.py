@@ -2,8 +2,8 @@
 
 import re
 
+from traindyno.core.base import Record
 from traindyno.core.errors import UsageError
-from traindyno.core.records import Record
 
 LARGEST_ACCEPTED = 2**31
 

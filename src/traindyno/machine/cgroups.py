@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from traindyno.core.records import Record
+from traindyno.core.base import Record
 from traindyno.machine.files import read_lines
 
 SYSTEM_ROOT = Path("/")

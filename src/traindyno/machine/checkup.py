@@ -1,8 +1,6 @@
 """Gather what a check-up looks at beyond a study's facts: limits, disks, driver and GPU state right now."""
 
 import os
-import resource
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,6 +14,7 @@ from traindyno.machine.cpus import usable_cpus
 from traindyno.machine.facts import collect
 from traindyno.machine.files import whole_number
 from traindyno.machine.gpu import GpuReader
+from traindyno.machine.limits import open_files
 from traindyno.machine.memory import file_system_space, host_memory
 
 
@@ -30,7 +29,7 @@ def doctor_facts(
     machine = collect(reader, root)
     gpus = tuple(_with_foreign_processes(gpu, reader) for gpu in machine.gpus)
     samples = (reader.sample(gpu.index) for gpu in gpus)
-    soft, hard = (_limit(value) for value in resource.getrlimit(resource.RLIMIT_NOFILE))
+    soft, hard = open_files()
     return DoctorFacts(
         machine=msgspec.structs.replace(machine, gpus=gpus),
         cpus=usable_cpus(root=root, environment=environment),
@@ -48,10 +47,6 @@ def doctor_facts(
 
 def _with_foreign_processes(gpu: GpuFacts, reader: GpuReader) -> GpuFacts:
     return msgspec.structs.replace(gpu, foreign_processes=reader.foreign_processes(gpu.index, ()) or ())
-
-
-def _limit(value: int) -> int:
-    return sys.maxsize if value == resource.RLIM_INFINITY else value
 
 
 def _disks(store_folder: Path) -> Iterator[DiskSpace]:

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from traindyno.core.base import Record
 from traindyno.core.machine import HostMemory
-from traindyno.core.records import Record
 from traindyno.machine.cgroups import SYSTEM_ROOT, cgroup_folders
 from traindyno.machine.files import read_pairs, read_text, whole_number
 

@@ -4,10 +4,10 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from traindyno.core.base import Record
 from traindyno.core.codec import decode, encode
 from traindyno.core.errors import TraindynoError
 from traindyno.core.machine import DriverFacts, GpuFacts, GpuSample
-from traindyno.core.records import Record
 from traindyno.machine.gpu import GpuReader
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from traindyno.core.answers import Document
+from traindyno.core.base import Record
 from traindyno.core.machine import POWER_CAP
-from traindyno.core.records import Record
 from traindyno.report.trials import trial_rows
 from traindyno.report.wording import NOT_AVAILABLE, one_line, size
 

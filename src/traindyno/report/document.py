@@ -6,7 +6,15 @@ from typing import Any
 
 import msgspec
 
-from traindyno.core.answers import CompareAnswer, Document, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
+from traindyno.core.answers import (
+    CompareAnswer,
+    Document,
+    LoaderAnswer,
+    MaxBatchAnswer,
+    PlanAnswer,
+    StallsAnswer,
+    ThroughputAnswer,
+)
 from traindyno.core.errors import TraindynoError
 from traindyno.core.records import TrialRecord
 
@@ -16,6 +24,8 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "throughput": ThroughputAnswer,
     "plan": PlanAnswer,
     "compare": CompareAnswer,
+    "loader": LoaderAnswer,
+    "stalls": StallsAnswer,
 }
 
 
@@ -25,6 +35,8 @@ def trial_entry(record: TrialRecord) -> dict[str, Any]:
     entry = {
         "kind": spec.kind,
         "model": spec.workload.model,
+        "data": spec.workload.data,
+        "feed": msgspec.to_builtins(spec.feed),
         "settings": msgspec.to_builtins(spec.settings),
         "outcome": record.outcome.value,
         "seconds": record.seconds,
@@ -104,6 +116,8 @@ def _as_written(raw: Any, info: msgspec.inspect.Type) -> Any:
         return {key: _as_written(item, fields[key]) for key, item in raw.items() if key in fields}
     if isinstance(info, msgspec.inspect.VarTupleType) and isinstance(raw, list):
         return [_as_written(item, info.item_type) for item in raw]
+    if isinstance(info, msgspec.inspect.DictType) and isinstance(raw, dict):
+        return {key: _as_written(item, info.value_type) for key, item in raw.items()}
     if isinstance(info, msgspec.inspect.TupleType) and isinstance(raw, list):
         return [_as_written(item, kind) for item, kind in zip(raw, info.item_types, strict=False)]
     return raw

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from traindyno.core.answers import Document
+from traindyno.core.base import Record
 from traindyno.core.errors import TraindynoError, UsageError
-from traindyno.core.records import Record
 from traindyno.report.renderers import RENDERERS, rendered
 
 STREAM_FOLDERS = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))

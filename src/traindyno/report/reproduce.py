@@ -6,16 +6,24 @@ from typing import Any
 import msgspec
 
 from traindyno.core.answers import Document
-from traindyno.core.records import Record
-from traindyno.core.requests import MaxBatchRequest, PlanRequest, Request, ThroughputRequest
+from traindyno.core.base import Record
+from traindyno.core.requests import (
+    LoaderRequest,
+    MaxBatchRequest,
+    PlanRequest,
+    Request,
+    StallsRequest,
+    ThroughputRequest,
+)
 
 _UNITS = {"_seconds": "s", "_bytes": ""}
 _NAMES = {
     "trial_seconds": "trial-seconds",
     "validate_seconds": "validate-for",
     "eval_every_epochs": "eval-every",
+    "num_workers": "workers",
 }
-_UNNAMED = frozenset({"model", "source_sha256", "data"})
+_UNNAMED = frozenset({"model", "source_sha256"})
 
 
 def reproduce_command(document: Document) -> str | None:
@@ -43,6 +51,10 @@ def _words(request: Request) -> list[str]:
             *curve,
             *_options(request, skip=("from_study", "examples", "epochs")),
         ]
+    if isinstance(request, LoaderRequest):
+        return ["loader", *_loader(request)]
+    if isinstance(request, StallsRequest):
+        return ["stalls", *_stalls(request)]
     return ["throughput", *_curve(request)]
 
 
@@ -51,6 +63,26 @@ def _curve(request: ThroughputRequest) -> list[str]:
     own = _options(request, skip=("sizes", "largest", "smallest"))
     workload = ["--model", request.workload.model, *_options(request.workload)]
     return [*workload, *_options(request.bench), *sweep, *own]
+
+
+def _loader(request: LoaderRequest) -> list[str]:
+    model = ["--model", request.workload.model] if request.with_model else []
+    lists = (("--batch-size", request.sizes or (request.batch_size,)), ("--workers", request.workers))
+    spans = [word for name, numbers in (*lists, ("--cpus", request.cpus)) for word in _list(name, numbers)]
+    own = _options(request, skip=("batch_size", "with_model"))
+    return [*model, *_options(request.workload), *_options(request.bench), *spans, *own]
+
+
+def _stalls(request: StallsRequest) -> list[str]:
+    settings = ["--batch-size", str(request.settings.batch_size)]
+    settings += _options(request.settings, skip=("batch_size", "device", "precision"))
+    also = [word for source in request.also for word in ("--also", source)]
+    workload = ["--model", request.workload.model, *_options(request.workload)]
+    return [*workload, *_options(request.bench), *settings, *also, *_options(request)]
+
+
+def _list(name: str, numbers: tuple[int, ...] | None) -> list[str]:
+    return [name, ",".join(map(str, numbers))] if numbers else []
 
 
 def _sweep(request: ThroughputRequest) -> list[str]:

@@ -1,5 +1,6 @@
 """Settings to copy into a project: as TOML, and as the line of code they stand for."""
 
+from traindyno.core.answers import LoaderSettings
 from traindyno.report.view import Adoption
 from traindyno.report.wording import one_line
 
@@ -9,6 +10,9 @@ def toml(adoption: Adoption) -> str:
     lines = [f"# {one_line(adoption.model)}", "[settings]", f"batch_size = {adoption.batch_size}"]
     lines += [f"precision = {_text(adoption.run.precision)}"] if adoption.run.precision else []
     lines += [f"device = {_text(adoption.run.device)}"] if adoption.run.device else []
+    if adoption.loader is not None:
+        lines += [f"{name} = {_value(value)}" for name, value in _knobs(adoption.loader)]
+        lines += [f"decoder = {_text(adoption.loader.decoder)}"] if adoption.loader.decoder else []
     if adoption.accumulation_steps is not None and adoption.accumulation_steps > 1:
         total = adoption.batch_size * adoption.accumulation_steps
         lines.append(f"# step the optimizer every {adoption.accumulation_steps} batches: {total} examples a step")
@@ -18,7 +22,26 @@ def toml(adoption: Adoption) -> str:
 def loader_line(adoption: Adoption) -> str:
     """The equivalent `DataLoader`; training drops the short last batch, which was not measured."""
     how = "shuffle=True, drop_last=True" if adoption.training else "shuffle=False"
-    return f"loader = DataLoader(dataset, batch_size={adoption.batch_size}, {how})"
+    knobs = [] if adoption.loader is None else [f"{name}={value}" for name, value in _knobs(adoption.loader)]
+    return f"loader = DataLoader({', '.join(['dataset', f'batch_size={adoption.batch_size}', how, *knobs])})"
+
+
+def measured_loaders(adoptions: tuple[Adoption, ...]) -> tuple[str, ...]:
+    """Lines to copy where the loader's knobs are the answer, or part of it."""
+    return tuple(loader_line(adoption) for adoption in adoptions if adoption.loader is not None)
+
+
+def _knobs(loader: LoaderSettings) -> list[tuple[str, int | bool]]:
+    """Arguments of `DataLoader`; without workers it takes neither a prefetch factor nor persistent workers."""
+    knobs: list[tuple[str, int | bool]] = [("num_workers", loader.num_workers)]
+    if loader.num_workers and loader.prefetch_factor is not None:
+        knobs.append(("prefetch_factor", loader.prefetch_factor))
+    knobs.append(("pin_memory", loader.pin_memory))
+    return [*knobs, ("persistent_workers", loader.persistent_workers)] if loader.num_workers else knobs
+
+
+def _value(value: int | bool) -> str:
+    return str(value).lower()
 
 
 def _text(value: str) -> str:

@@ -1,24 +1,30 @@
 """A document's trials as rows, read leniently: an entry may come from another version or machine."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from traindyno.core.answers import Document, Interval
-from traindyno.core.records import Record
+from traindyno.core.base import Record
 from traindyno.report.wording import one_line
 
 OK = "ok"
 OUT_OF_MEMORY = frozenset({"out_of_device_memory", "out_of_host_memory"})
+LOADING = ("probe", "load", "feed")
+"""Kinds of trials in which examples are loaded, so that the knobs of the loader mean something."""
+DEPTHS = {"bytes": "bytes only", "pixels": "decode only"}
+SOURCES = {"memory": "held in RAM", "prepared": "prepared"}
 
 
 class TrialRow(Record, frozen=True):
-    """One trial with the figures that tables and charts need. Unknown is null."""
+    """One trial with the figures that tables and charts need. Unknown is null; `fed` says how it was given data."""
 
     ordinal: int
     kind: str
     outcome: str
+    fed: str = ""
     model: str | None = None
     batch_size: int | None = None
     seconds: float | None = None
@@ -53,6 +59,39 @@ def outcome_words(outcome: str) -> str:
     return "out of memory" if outcome in OUT_OF_MEMORY else outcome.replace("_", " ")
 
 
+def fed_words(kind: str, data: str, settings: Mapping[str, Any], feed: Mapping[str, Any]) -> str:
+    """`4 workers, pinned, cold`: how a trial that loads examples was given them; nothing of other trials."""
+    if kind not in LOADING:
+        return ""
+    parts = (*_supply(kind, settings, feed), SOURCES.get(data.partition(":")[0]), *_restrictions(settings, feed))
+    return ", ".join(part for part in parts if part)
+
+
+def _supply(kind: str, settings: Mapping[str, Any], feed: Mapping[str, Any]) -> tuple[str | None, ...]:
+    if kind == "probe":
+        return ("one process",)
+    if feed.get("supply") == "cached":
+        return ("training", "cached batches")
+    workers, prefetch = settings.get("num_workers") or 0, settings.get("prefetch_factor") or 2
+    return (
+        "training" if kind == "feed" else None,
+        f"{workers} worker{'' if workers == 1 else 's'}",
+        f"prefetch {prefetch}" if workers and prefetch != 2 else None,
+        "persistent" if settings.get("persistent_workers") else None,
+    )
+
+
+def _restrictions(settings: Mapping[str, Any], feed: Mapping[str, Any]) -> tuple[str | None, ...]:
+    decoder, cpus = settings.get("decoder"), feed.get("cpus")
+    return (
+        "pinned" if settings.get("pin_memory") else None,
+        one_line(decoder) if decoder not in (None, "pil") else None,
+        DEPTHS.get(feed.get("depth") or ""),
+        "cold" if feed.get("cold") else None,
+        f"on {cpus} CPU{'' if cpus == 1 else 's'}" if cpus else None,
+    )
+
+
 def reason(trial: TrialRow) -> str:
     """Why a trial failed, on one line."""
     return one_line(trial.failure.get("message") or outcome_words(trial.outcome))
@@ -60,12 +99,14 @@ def reason(trial: TrialRow) -> str:
 
 def _row(ordinal: int, entry: dict[str, Any]) -> TrialRow:
     settings, measurement = entry.get("settings") or {}, entry.get("measurement") or {}
+    kind = str(entry.get("kind") or "trial")
     memory = measurement.get("memory") or {}
     batch_size, step_seconds = settings.get("batch_size"), measurement.get("step_seconds")
     return TrialRow(
         ordinal=ordinal,
-        kind=str(entry.get("kind") or "trial"),
+        kind=kind,
         outcome=str(entry.get("outcome") or "unknown"),
+        fed=fed_words(kind, str(entry.get("data") or ""), settings, entry.get("feed") or {}),
         model=entry.get("model"),
         batch_size=batch_size,
         seconds=entry.get("seconds"),

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Literal
 
-from traindyno.core.answers import Document
-from traindyno.core.records import Record
+from traindyno.core.answers import Document, LoaderSettings
+from traindyno.core.base import Record
 from traindyno.report.conditions import RunSettings
 
 Tone = Literal["plain", "good", "chosen", "bad"]
@@ -47,13 +47,14 @@ class Headline(Record, frozen=True):
 
 
 class Adoption(Record, frozen=True):
-    """Settings to copy into a training script."""
+    """Settings to copy into a training script. `loader` has the knobs of the loader, where they were measured."""
 
     model: str
     batch_size: int
     training: bool = True
     run: RunSettings = RunSettings()
     accumulation_steps: int | None = None
+    loader: LoaderSettings | None = None
 
 
 class Sheet(Record, frozen=True):
@@ -69,7 +70,10 @@ def nothing(document: Document) -> tuple[Any, ...]:
 
 
 class View(Record, frozen=True):
-    """How one kind of answer is told. `alerts` stand above everything else; `chart` is an Altair spec."""
+    """How one kind of answer is told. `alerts` stand above everything else; `chart` is an Altair spec.
+
+    `method` adds to what is said of all trials how this answer came about.
+    """
 
     title: Callable[[Document], str]
     headline: Callable[[Document], Headline | None]
@@ -80,3 +84,4 @@ class View(Record, frozen=True):
     chart: Callable[[Document], dict[str, Any] | None]
     adoptions: Callable[[Document], tuple[Adoption, ...]] = nothing
     alerts: Callable[[Document], tuple[str, ...]] = nothing
+    method: str | None = None

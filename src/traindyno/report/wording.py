@@ -46,6 +46,24 @@ def share(value: float | None) -> str:
     return f"{value * 100:.1f} %" if 0 < abs(value) < 0.02 else f"{value * 100:.0f} %"
 
 
+def share_interval(interval: tuple[float, float] | None) -> str:
+    """`48 to 55 %`."""
+    if interval is None or not all(math.isfinite(end) for end in interval):
+        return NOT_AVAILABLE
+    low, high = (f"{end * 100:.1f}" if 0 < abs(end) < 0.02 else f"{end * 100:.0f}" for end in interval)
+    return f"{low} to {high} %"
+
+
+def signed_duration(value: float | None) -> str:
+    """A difference of two times, which may be negative."""
+    return f"-{duration(-value)}" if value is not None and value < 0 else duration(value)
+
+
+def signed_percent(value: float | None) -> str:
+    """`+3.1 %`: how far one figure lies from another."""
+    return NOT_AVAILABLE if value is None or not math.isfinite(value) else f"{value * 100:+.1f} %"
+
+
 def count(value: int | None) -> str:
     return NOT_AVAILABLE if value is None else f"{value:,}"
 
@@ -81,6 +99,17 @@ def rate_interval(value: float | None, interval: tuple[float, float] | None) -> 
 def duration_interval(value: float | None, interval: tuple[float, float] | None) -> str:
     """`12 h 05 min ± 3 min`."""
     return _with_arm(value, interval, duration, _coarse)
+
+
+def short_interval(value: float | None, interval: tuple[float, float] | None) -> str:
+    """`38.3 ± 0.5 ms`: short times, where the unit of the value serves both."""
+    if value is None or not math.isfinite(value) or not 0 < value < 60:
+        return duration_interval(value, interval)
+    if (half_width(value, interval) or 0.0) > value:
+        return f"{duration(value)} ± over 100 %"
+    unit, factor = ("µs", 1e6) if value < 1e-3 else ("ms", 1e3) if value < 1 else ("s", 1.0)
+    scaled = None if interval is None else (interval[0] * factor, interval[1] * factor)
+    return f"{rate_interval(value * factor, scaled)} {unit}"
 
 
 def ratio_interval(value: float | None, interval: tuple[float, float] | None) -> str:

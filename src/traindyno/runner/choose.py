@@ -2,8 +2,9 @@
 
 from traindyno.core.errors import UsageError
 from traindyno.runner.local import LocalRunner
+from traindyno.runner.profile import parse_profile
 from traindyno.runner.protocol import Deadlines, Runner
-from traindyno.runner.simulated import SimulatedRunner, parse_profile
+from traindyno.runner.simulated import SimulatedRunner
 
 WORKER_ENTRY = "traindyno.worker.main:run"
 

@@ -4,8 +4,9 @@ import os
 import signal
 from typing import Literal
 
+from traindyno.core.base import Record
 from traindyno.core.outcomes import REMEDIES, Outcome
-from traindyno.core.records import Failure, Measurement, Record
+from traindyno.core.records import Failure, Measurement
 
 KillReason = Literal["hang", "timeout", "memory", "interrupted"]
 START_FAILED_CODE = 70

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from traindyno.core.base import Record
 from traindyno.core.events import TrialProgress
-from traindyno.core.records import Record, TrialRecord, TrialSpec
+from traindyno.core.records import TrialRecord, TrialSpec
 
 
 class Deadlines(Record, frozen=True):

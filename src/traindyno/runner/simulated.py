@@ -11,52 +11,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from traindyno.core.errors import UsageError
 from traindyno.core.events import TrialProgress
 from traindyno.core.outcomes import REMEDIES, Outcome
-from traindyno.core.records import Block, Failure, Measurement, Memory, Record, TrialRecord, TrialSpec
+from traindyno.core.records import Block, Failure, Measurement, Memory, TrialRecord, TrialSpec
+from traindyno.runner.profile import Profile
 from traindyno.runner.protocol import Watcher
+from traindyno.runner.simulated_loading import batch_seconds, loading_of
 
 BLOCKS = 12
+LOADING = ("probe", "load", "feed")
 SLEEP_TICK_SECONDS = 0.05
-
-
-class Profile(Record, frozen=True):
-    """What is simulated. Bytes and seconds; `limit` is the largest batch that fits, `noise` a relative spread."""
-
-    limit: int = 1704
-    intercept_bytes: float = 1.2e9
-    slope_bytes: float = 86e6
-    floor_seconds: float = 0.0175
-    alpha_seconds: float = 0.0036
-    beta_seconds: float = 1 / 2272
-    noise: float = 0.004
-    sleep: float = 0.0
-    fail: tuple[tuple[int, Outcome], ...] = ()
-
-
-def parse_profile(text: str) -> Profile:
-    """Read `limit=100,noise=0.02`; a wrong name or value is answered with what there is."""
-    values: dict[str, object] = {}
-    failures: list[tuple[int, Outcome]] = []
-    for part in filter(None, text.split(",")):
-        name, _, value = part.partition("=")
-        try:
-            if name == "fail":
-                size, _, outcome = value.partition(":")
-                failures.append((int(size), Outcome(outcome)))
-            elif name == "limit":
-                values[name] = int(value)
-            elif name in Profile.__struct_fields__:
-                values[name] = float(value)
-            else:
-                raise ValueError(name)
-        except ValueError:
-            known = ", ".join(field for field in Profile.__struct_fields__)
-            raise UsageError(
-                f"{part!r} does not describe a simulated device", f"use name=value with one of: {known}"
-            ) from None
-    return Profile(**values, fail=tuple(failures))  # type: ignore[arg-type]
 
 
 class SimulatedRunner:
@@ -98,7 +62,9 @@ class SimulatedRunner:
     def _measurement(self, spec: TrialSpec) -> Measurement:
         chance = random.Random(hashlib.sha256(spec.key.encode()).digest())
         size = spec.settings.batch_size
-        typical = self._step_seconds(spec) * math.exp(chance.gauss(0, self._profile.noise))
+        resident, loads = self._step_seconds(spec), spec.kind in LOADING
+        usual = batch_seconds(self._profile, spec, resident) if loads else resident
+        typical = usual * math.exp(chance.gauss(0, self._profile.noise))
         steps = spec.budget.steps or max(1, round(0.1 / typical))
         per_step = sorted(typical * math.exp(chance.gauss(0, self._profile.noise)) for _ in range(BLOCKS))
         return Measurement(
@@ -122,6 +88,8 @@ class SimulatedRunner:
             evaluation_step_seconds=typical / 3 if spec.evaluate else None,
             training_seconds=0.5 + typical * steps if spec.kind == "train" else None,
             loss=1.0,
+            examples_in_data=self._profile.examples if loads else None,
+            loading=loading_of(self._profile, spec, typical, resident) if loads else None,
         )
 
     def _step_seconds(self, spec: TrialSpec) -> float:

@@ -1,17 +1,17 @@
 """Closing in on the largest batch that runs, once something has failed.
 
 A prediction from memory readings is a little off, by one or two percent. So after a failure the next size is just far
-enough below it that its success would settle the matter; if that fails as well, the readings were too far from the end
-to foretell it, and one at half the size is taken. What remains is halved.
+enough below it that its success would settle the matter; if that fails as well, the steps down double (in inference
+the allocator's fragments can cost a quarter of the memory). Once something has run below a failure, what remains is
+halved.
 """
 
 import math
 from collections.abc import Sequence
 from itertools import takewhile
 
-from traindyno.core.records import Record, TrialRecord
-
-_FAR = 2.2
+from traindyno.core.base import Record
+from traindyno.core.records import TrialRecord
 
 
 class Aim(Record, frozen=True):
@@ -29,13 +29,7 @@ def size_inside(records: Sequence[TrialRecord], aim: Aim | None, low: int, high:
     here = low <= aim.predicted <= low + 2 * step
     if (low < aim.size or here) and aim.size < high - step:
         return min(max(aim.size, low + step), high - 1)
-    failures = _failed_in_a_row(records)
-    settling = settling_below(tolerance, high)
-    if failures == 1 and low < settling:
-        return settling
-    if failures > 1 and high > _FAR * low:
-        return high // 2
-    return middle(low, high)
+    return max(middle(low, high), _stepped_down(records, high, tolerance))
 
 
 def closing_step(tolerance: float, low: int) -> int:
@@ -56,6 +50,10 @@ def middle(low: int, high: int) -> int:
     return min(max(between, low + 1), high - 1)
 
 
-def _failed_in_a_row(records: Sequence[TrialRecord]) -> int:
-    plain = [record for record in records if not record.spec.evaluate]
-    return len(list(takewhile(lambda record: not record.ok, reversed(plain))))
+def _stepped_down(records: Sequence[TrialRecord], high: int, tolerance: float) -> int:
+    """A size below a failure that followed from a prediction; zero if something ran since the first failure."""
+    ran = [record.ok for record in records if not record.spec.evaluate]
+    failures = len(list(takewhile(lambda ok: not ok, reversed(ran))))
+    if failures == 0 or failures < ran.count(False):
+        return 0
+    return settling_below(tolerance, high) if failures == 1 else math.floor(high * (1 - tolerance * 2**failures))

@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 
 from traindyno.analysis.probes import needs_two_examples, ran_out
-from traindyno.core.records import Record, TrialRecord
+from traindyno.core.base import Record
+from traindyno.core.records import TrialRecord
 from traindyno.search.memory_forecast import forecast_memory
 
 _ANCHORS = (32, 8)

@@ -9,8 +9,9 @@ import math
 from collections.abc import Sequence
 
 from traindyno.analysis.probes import Probes, counts, examples_in_data, needs_two_examples, ran_out, read_probes
+from traindyno.core.base import Record
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import Record, TrialRecord, TrialSpec
+from traindyno.core.records import TrialRecord, TrialSpec
 from traindyno.core.sweeps import LARGEST_ACCEPTED
 from traindyno.search.bracket import Aim, closing_step, size_inside
 from traindyno.search.memory_forecast import MemoryForecast, forecast_memory
@@ -26,7 +27,7 @@ _NEAR = 0.5
 _MOST_SAFE_PROBES = 8
 _SAFE_AIM = 0.985
 _SAFE_STEPS_DOWN = (0.97, 0.94, 0.88, 0.75, 0.5, 0.25, 0.1)
-_QUIET_SHARES_OF_SAFE = (0.9, 0.75)
+_QUIET_SHARES_OF_SAFE = (0.9, 0.75, 0.55, 0.35)
 _QUIET_ENOUGH = 0.9
 _COARSE = 0.01
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from traindyno.analysis.memory_model import fit_memory, memory_limit_bytes, peak_bytes_by_batch, predict_batch
 from traindyno.core.answers import MemoryModel
-from traindyno.core.records import Record, TrialRecord
+from traindyno.core.base import Record
+from traindyno.core.records import TrialRecord
 
 _LONG_SECANT = 0.75
 

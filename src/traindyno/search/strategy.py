@@ -5,7 +5,8 @@ from typing import Protocol
 
 import msgspec
 
-from traindyno.core.records import Record, TrialRecord, TrialSpec
+from traindyno.core.base import Record
+from traindyno.core.records import TrialRecord, TrialSpec
 
 
 class Proposal(Record, frozen=True):

@@ -3,7 +3,7 @@
 import os
 import socket
 
-from traindyno.core.records import Record
+from traindyno.core.base import Record
 
 START_TOLERANCE_SECONDS = 2.0
 

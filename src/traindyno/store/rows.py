@@ -2,10 +2,10 @@
 
 from typing import Any, Literal
 
+from traindyno.core.base import Record
 from traindyno.core.errors import TraindynoError
 from traindyno.core.machine import MachineFacts
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import Record
 from traindyno.core.requests import Request
 
 StudyState = Literal["running", "done", "interrupted", "failed"]

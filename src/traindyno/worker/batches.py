@@ -1,13 +1,13 @@
 """Synthetic batches, made directly on the device that trains on them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Protocol
 
 import torch
 
 from traindyno.core.errors import UsageError
-from traindyno.worker.errors import DataError
+from traindyno.worker.errors import DataError, LargerThanDataError
 
 DRAWN_DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
@@ -74,9 +74,37 @@ def guarded(what: str, read: Callable[[], Any]) -> Any:
         raise DataError(f"reading from the {what} raised {type(error).__name__}") from error
 
 
-def to_device(batch: Any, device: torch.device) -> Any:
+def check_size(batch_size: int, examples: int, drop_last: bool = False) -> None:
+    """A batch must be full: a part of one, or with `drop_last` none at all, measures something else."""
+    if batch_size <= examples:
+        return
+    none_left = ", and drop_last=True leaves no batch at all" if drop_last else ""
+    raise LargerThanDataError(
+        f"a batch of {batch_size} is larger than the data, which has {examples} examples{none_left}",
+        f"the largest batch possible is {examples}; use a smaller batch or more data",
+        examples,
+    )
+
+
+def to_device(batch: Any, device: torch.device, non_blocking: bool = False) -> Any:
     """Move every tensor of the batch, and every object that knows how to move itself."""
-    return map_leaves(lambda leaf: leaf.to(device) if callable(getattr(leaf, "to", None)) else leaf, batch)
+
+    def moved(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            return leaf.to(device, non_blocking=non_blocking)
+        return leaf.to(device) if callable(getattr(leaf, "to", None)) else leaf
+
+    return map_leaves(moved, batch)
+
+
+def host_bytes(batch: Any) -> int:
+    """The size of all tensors in a batch."""
+    if isinstance(batch, torch.Tensor):
+        return batch.nbytes
+    if is_dataclass(batch):
+        return sum(host_bytes(getattr(batch, each.name)) for each in fields(batch))
+    parts = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, tuple | list) else ()
+    return sum(map(host_bytes, parts))
 
 
 def as_tensor(leaf: Any) -> torch.Tensor:

@@ -3,11 +3,13 @@
 import errno
 import re
 
+from traindyno.core.base import Record
 from traindyno.core.errors import TraindynoError
 from traindyno.core.outcomes import REMEDIES, Outcome
-from traindyno.core.records import Failure, Record
+from traindyno.core.records import Failure
 from traindyno.worker.devices import Device, HostMemoryExceededError
 from traindyno.worker.errors import DataError, LargerThanDataError
+from traindyno.worker.loader_errors import loader_outcome, loader_remedy, worker_error
 from traindyno.worker.steps import NonfiniteLossError
 from traindyno.worker.tracebacks import own_traceback
 
@@ -28,10 +30,6 @@ _DISGUISED_DEVICE_MEMORY = re.compile(
 _HOST_MEMORY = re.compile(
     r"DefaultCPUAllocator: (can't allocate|not enough) memory|std::bad_alloc|Cannot allocate memory|"
     r"could not create a (primitive|memory object)"
-)
-_SHARED_MEMORY = re.compile(
-    r"(insufficient|out of)\s+shared memory|unable to (open|allocate|resize|mmap|write to) (file|shared memory)[^\n]*"
-    r"(No space left|/torch_|shm)|unable to (open|allocate) shared memory"
 )
 _CUDA_FAULT = re.compile(
     r"CUDA error|CUDA driver error|device-side assert|illegal memory access|cuDNN error|CUBLAS_STATUS_|CUDNN_STATUS_"
@@ -59,6 +57,8 @@ def outcome_of(error: BaseException, evidence: MemoryEvidence) -> Outcome:
         cause = error.__cause__
         inner = Outcome.DATA_ERROR if cause is None else outcome_of(cause, evidence)
         return Outcome.DATA_ERROR if inner is Outcome.USER_ERROR else inner
+    if (of_loader := loader_outcome(error)) is not None:
+        return of_loader
     if isinstance(error, NonfiniteLossError):
         return Outcome.NONFINITE
     if isinstance(error, HostMemoryExceededError | MemoryError):
@@ -71,7 +71,7 @@ def outcome_of(error: BaseException, evidence: MemoryEvidence) -> Outcome:
 
 
 def _runtime_error(error: RuntimeError, evidence: MemoryEvidence) -> Outcome:
-    text = str(error)
+    text = told.said if (told := worker_error(error)) is not None else str(error)
     name = type(error).__name__
     code = getattr(error, "error_code", None)
     if name == "OutOfMemoryError" or code == CUDA_OUT_OF_MEMORY_CODE or _DEVICE_MEMORY.search(text):
@@ -80,8 +80,6 @@ def _runtime_error(error: RuntimeError, evidence: MemoryEvidence) -> Outcome:
         return Outcome.OUT_OF_DEVICE_MEMORY
     if name == "AcceleratorError" or _CUDA_FAULT.search(text):
         return Outcome.CUDA_FAULT
-    if _SHARED_MEMORY.search(text):
-        return Outcome.OUT_OF_SHARED_MEMORY
     if _HOST_MEMORY.search(text):
         return Outcome.OUT_OF_HOST_MEMORY
     return Outcome.USER_ERROR
@@ -98,8 +96,9 @@ def failure_of(error: BaseException, device: Device | None, phase: str) -> Failu
         details["code"] = "batch_norm_single_value"
     if isinstance(error, LargerThanDataError):
         details |= {"code": "larger_than_data", "examples_in_data": str(error.examples)}
-    cause = error.__cause__ if isinstance(error, DataError) and error.__cause__ is not None else error
-    told, place = own_traceback(cause)
+    cause = cause_of(error)
+    in_worker = worker_error(cause)
+    told, place = own_traceback(cause) if in_worker is None else (in_worker.traceback, in_worker.place)
     return Failure(
         outcome=outcome,
         message=_message(error, named=outcome.stops_study),
@@ -109,6 +108,11 @@ def failure_of(error: BaseException, device: Device | None, phase: str) -> Failu
         phase=phase,
         details=details,
     )
+
+
+def cause_of(error: BaseException) -> BaseException:
+    """What the user's data code raised, or the error itself."""
+    return error.__cause__ if isinstance(error, DataError) and error.__cause__ is not None else error
 
 
 def memory_evidence(device: Device) -> MemoryEvidence:
@@ -122,6 +126,8 @@ def _message(error: BaseException, named: bool) -> str:
     """The first line of what was said; of a user's mistake also the kind of exception."""
     if isinstance(error, DataError) and error.__cause__ is not None:
         return f"{error}: {_message(error.__cause__, named)}"
+    if (told := worker_error(error)) is not None:
+        return told.message
     text = str(error).strip()
     first = text.splitlines()[0] if text else type(error).__name__
     foreign = named and text and not isinstance(error, TraindynoError)
@@ -131,6 +137,8 @@ def _message(error: BaseException, named: bool) -> str:
 def _remedy(error: BaseException, outcome: Outcome, details: dict[str, str], place: str | None) -> str:
     if isinstance(error, TraindynoError) and error.hint:
         return error.hint
+    if (remedy := loader_remedy(cause_of(error))) is not None:
+        return remedy
     if details.get("code") == "batch_norm_single_value":
         return "Batch normalisation needs at least 2 examples (values) per channel: start at batch size 2."
     if outcome.stops_study and place is not None:

@@ -18,7 +18,9 @@ from traindyno.worker.batches import (
     as_tensor,
     map_leaves,
 )
+from traindyno.worker.data.pipeline import Data
 from traindyno.worker.handing import Signature, call, signature_of, split
+from traindyno.worker.image_data import DEFAULT_IMAGE_SIZE, Progress, open_data, source_of, with_classes
 from traindyno.worker.loaders import dataset_source, loader_source
 from traindyno.worker.losses import Criterion, scalar
 from traindyno.worker.models import build_named_model
@@ -27,8 +29,6 @@ from traindyno.worker.single_values import accept_single_values, refuses_single_
 from traindyno.worker.user_file import build_model, load_workload
 from traindyno.worker.workload import Workload
 
-SYNTHETIC = "synthetic:"
-DEFAULT_IMAGE_SIZE = 224
 ASSUMED_IMAGES = (
     "traindyno assumed that the model takes batches of images; if it takes something else, "
     "return traindyno.Workload(model=..., example_input=...)"
@@ -114,36 +114,58 @@ class Job:
             error.add_note(f"hint: {self.advice}")
 
 
-def build_job(spec: WorkloadSpec, device: torch.device | None = None) -> Job:
+def build_job(spec: WorkloadSpec, device: torch.device | None = None, progress: Progress | None = None) -> Job:
     """Build what the specification names. Known models are made directly on the device, if one is given."""
-    if spec.data != SYNTHETIC:
-        raise UsageError(f"data from {spec.data!r} is not known", f"use {SYNTHETIC} or a file.py:function with data")
-    if spec.image_size is not None and spec.image_size < 1:
-        raise UsageError(f"images of {spec.image_size} px do not exist", "give --image-size 1 or more")
-    return _user_job(spec) if spec.runs_user_code else _named_job(spec, device)
+    data = open_data(spec, progress)
+    return _user_job(spec, data) if spec.runs_user_code else _named_job(spec, data, device)
 
 
-def _named_job(spec: WorkloadSpec, device: torch.device | None) -> Job:
+def open_source(spec: WorkloadSpec, progress: Progress | None = None) -> BatchSource:
+    """The data without the model, which may be missing; a known one is built on shapes alone, for its image size."""
+    data = open_data(spec, progress)
+    if spec.runs_user_code:
+        return _user_source(load_workload(spec.model, spec.source_sha256), spec, data, [])[0]
+    if spec.model:
+        return _shape_job(spec, data).source
+    return _images_of_any_size(spec) if data is None else source_of(data, spec, None, [])
+
+
+def _shape_job(spec: WorkloadSpec, data: Data | None) -> Job:
+    try:
+        return _named_job(spec, data, torch.device("meta"))
+    except (RuntimeError, NotImplementedError):
+        return _named_job(spec, data, None)
+
+
+def _named_job(spec: WorkloadSpec, data: Data | None, device: torch.device | None) -> Job:
+    if data is not None:
+        spec = with_classes(spec, data)
     with device or contextlib.nullcontext():
         named = build_named_model(spec)
+    notes: list[str] = []
+    source: BatchSource = ImageSource(named.input_shape, named.classes)
+    if data is not None:
+        source = source_of(data, spec, named.input_shape, notes)
     return Job(
         model=named.model,
-        examples_in_data=None,
-        source=ImageSource(named.input_shape, named.classes),
+        examples_in_data=source.examples,
+        source=source,
         signature=signature_of(named.model),
         criterion=Criterion(classes=named.classes, auxiliary_weight=named.auxiliary_weight),
         optimizer=named_optimizer(spec.optimizer),
         mode=spec.mode,
         known=True,
+        notes=notes,
     )
 
 
-def _user_job(spec: WorkloadSpec) -> Job:
+def _user_job(spec: WorkloadSpec, data: Data | None) -> Job:
     if spec.conv1_stride is not None:
         raise UsageError("your own model has no choice of conv1 stride", "only ir: models take --conv1-stride")
     workload = load_workload(spec.model, spec.source_sha256)
     model = build_model(workload)
-    source, advice = _user_source(workload, spec)
+    notes: list[str] = []
+    source, advice = _user_source(workload, spec, data, notes)
     return Job(
         model=model,
         examples_in_data=source.examples,
@@ -154,17 +176,25 @@ def _user_job(spec: WorkloadSpec) -> Job:
         mode=spec.mode,
         training_step=workload.training_step,
         advice=advice,
+        notes=notes,
     )
 
 
-def _user_source(workload: Workload, spec: WorkloadSpec) -> tuple[BatchSource, str | None]:
+def _user_source(
+    workload: Workload, spec: WorkloadSpec, data: Data | None, notes: list[str]
+) -> tuple[BatchSource, str | None]:
     """Where the batches come from, and what to suspect first if the model does not take them."""
     given = [name for name in ("example_input", "dataset", "loader") if getattr(workload, name) is not None]
     if len(given) > 1:
         raise UsageError(f"the workload has {' and '.join(given)}", "give only one of them")
+    if data is not None:
+        if given:
+            raise UsageError(
+                f"the workload has its own {given[0]}, and --data names {spec.data}", "give only one of them"
+            )
+        return source_of(data, spec, None, notes), ASSUMED_IMAGES
     if not given:
-        size = spec.image_size or DEFAULT_IMAGE_SIZE
-        return ImageSource((3, size, size)), ASSUMED_IMAGES
+        return _images_of_any_size(spec), ASSUMED_IMAGES
     if spec.image_size is not None:
         raise UsageError(f"the image size is settled by the workload's {given[0]}", "leave --image-size away")
     if workload.dataset is not None:
@@ -172,6 +202,11 @@ def _user_source(workload: Workload, spec: WorkloadSpec) -> tuple[BatchSource, s
     if workload.loader is not None:
         return loader_source(workload.loader), None
     return _example_source(workload.example_input)
+
+
+def _images_of_any_size(spec: WorkloadSpec) -> ImageSource:
+    size = spec.image_size or DEFAULT_IMAGE_SIZE
+    return ImageSource((3, size, size))
 
 
 def _example_source(example: Any) -> tuple[BatchSource, str | None]:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
 
 from traindyno.core.errors import TraindynoError, UsageError
-from traindyno.worker.batches import guarded, to_device
-from traindyno.worker.errors import LargerThanDataError
+from traindyno.worker.batches import check_size, guarded, to_device
+from traindyno.worker.own_loading import OwnLoading, OwnParts
 
 
 @dataclass(frozen=True)
-class DatasetSource:
+class DatasetSource(OwnLoading):
     """Distinct random items of a map-style dataset, collated as torch does by default."""
 
     dataset: Dataset[Any]
@@ -26,9 +26,19 @@ class DatasetSource:
         loader = DataLoader(self.dataset, batch_size=batch_size, sampler=chosen)
         return to_device(first_batch(loader, "dataset"), device)
 
+    def parts(self, seed: int) -> OwnParts:
+        """Items in another random order each epoch."""
+
+        def epoch(number: int) -> list[int]:
+            order = torch.randperm(self.examples, generator=torch.Generator().manual_seed(seed + number))
+            indices: list[int] = order.tolist()
+            return indices
+
+        return OwnParts(self.dataset, default_collate, "dataset", epoch)
+
 
 @dataclass(frozen=True)
-class LoaderSource:
+class LoaderSource(OwnLoading):
     """The first batch of the user's loader, rebuilt for the batch size."""
 
     loader: DataLoader[Any]
@@ -37,6 +47,19 @@ class LoaderSource:
     def batch(self, batch_size: int, device: torch.device, seed: int) -> Any:
         check_size(batch_size, self.examples, self.loader.drop_last)
         return to_device(first_batch(rebuild_loader(self.loader, batch_size), "loader"), device)
+
+    def parts(self, seed: int) -> OwnParts:
+        """Everything of the user's loader that is not among a trial's settings; their sampler makes each epoch."""
+        loader = self.loader
+        others = {
+            "generator": loader.generator,
+            "worker_init_fn": loader.worker_init_fn,
+            "context": loader.multiprocessing_context,
+            "timeout": loader.timeout,
+            "in_order": loader.in_order,
+        }
+        epoch = None if isinstance(loader.dataset, IterableDataset) else lambda _: loader.sampler
+        return OwnParts(loader.dataset, loader.collate_fn, "loader", epoch, others)
 
 
 def dataset_source(dataset: Any) -> DatasetSource:
@@ -80,18 +103,6 @@ def first_batch(loader: DataLoader[Any], what: str) -> Any:
             f"the {what} ended before it gave one batch of {loader.batch_size}",
             "use a smaller batch, or let its __len__ tell the true number of examples",
         ) from None
-
-
-def check_size(batch_size: int, examples: int, drop_last: bool = False) -> None:
-    """A batch must be full: a part of one, or with `drop_last` none at all, measures something else."""
-    if batch_size <= examples:
-        return
-    none_left = ", and drop_last=True leaves no batch at all" if drop_last else ""
-    raise LargerThanDataError(
-        f"a batch of {batch_size} is larger than the data, which has {examples} examples{none_left}",
-        f"the largest batch possible is {examples}; use a smaller batch or more data",
-        examples,
-    )
 
 
 def _length(sized: Any, what: str) -> int:

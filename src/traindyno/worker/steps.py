@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 
@@ -10,6 +10,7 @@ from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.worker.devices import Device
 from traindyno.worker.job import Job
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Step = Callable[[], torch.Tensor | None]
 _AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -24,13 +25,27 @@ def make_step(job: Job, batch: Any, workload: WorkloadSpec, settings: Settings, 
     if workload.mode == "infer":
         return make_evaluation_step(job, batch, settings, device)
     model = job.model.train()
-    optimizer = job.make_optimizer(model.parameters())
-    compute_loss = mixed(job.bound_loss(model, batch), settings, device)
-    return (
-        _scaled_step(compute_loss, optimizer, device)
-        if settings.precision == "fp16"
-        else _step(compute_loss, optimizer)
-    )
+    return _training_step(job, mixed(job.bound_loss(model, batch), settings, device), settings, device)
+
+
+def make_fed_step(
+    job: Job, next_batch: Callable[[], Any], workload: WorkloadSpec, settings: Settings, device: Device
+) -> Step:
+    """The same step on a fresh batch each time; to get the batch is part of the step."""
+    if workload.mode == "infer":
+        model = job.model.eval()
+        predict = mixed(lambda batch: job.predict(model, batch), settings, device)
+        return _evaluation_step(lambda: predict(next_batch()))
+    model = job.model.train()
+    loss = mixed(lambda batch: job.loss(model, batch), settings, device)
+    return _training_step(job, lambda: loss(next_batch()), settings, device)
+
+
+def _training_step(job: Job, compute_loss: Callable[[], torch.Tensor], settings: Settings, device: Device) -> Step:
+    optimizer = job.make_optimizer(job.model.parameters())
+    if settings.precision == "fp16":
+        return _scaled_step(compute_loss, optimizer, device)
+    return _step(compute_loss, optimizer)
 
 
 def _step(compute_loss: Callable[[], torch.Tensor], optimizer: torch.optim.Optimizer) -> Step:
@@ -66,8 +81,10 @@ def _scaled_step(compute_loss: Callable[[], torch.Tensor], optimizer: torch.opti
 def make_evaluation_step(job: Job, batch: Any, settings: Settings, device: Device) -> Step:
     """A forward pass as in evaluation: no gradients, batch-norm and dropout in inference mode."""
     model = job.model.eval()
-    predict = mixed(lambda: job.predict(model, batch), settings, device)
+    return _evaluation_step(mixed(lambda: job.predict(model, batch), settings, device))
 
+
+def _evaluation_step(predict: Callable[[], Any]) -> Step:
     def step() -> None:
         with torch.inference_mode():
             predict()
@@ -75,16 +92,16 @@ def make_evaluation_step(job: Job, batch: Any, settings: Settings, device: Devic
     return step
 
 
-def mixed(compute: Callable[[], T], settings: Settings, device: Device) -> Callable[[], T]:
+def mixed(compute: Callable[P, T], settings: Settings, device: Device) -> Callable[P, T]:
     """The same computation in the precision that the settings ask for; fp32 is left as it is."""
     dtype = _AUTOCAST.get(settings.precision)
     if dtype is None:
         return compute
     kind = device.torch_device.type
 
-    def computed() -> T:
+    def computed(*arguments: P.args, **keywords: P.kwargs) -> T:
         with torch.autocast(kind, dtype=dtype):
-            return compute()
+            return compute(*arguments, **keywords)
 
     return computed
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import torch
 
 from traindyno.analysis.steady import precise_enough, steady_from
-from traindyno.core.records import Block, Record
+from traindyno.core.base import Record
+from traindyno.core.records import Block
 from traindyno.worker.channel import Channel
 from traindyno.worker.devices import Device
 from traindyno.worker.steps import Step, finite_loss

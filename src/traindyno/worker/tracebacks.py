@@ -1,10 +1,14 @@
 """The user's own part of a traceback: where their code stood when something went wrong."""
 
+import re
 import traceback
 from importlib.util import find_spec
 from pathlib import Path
 
 _LIBRARIES = ("traindyno", "torch", "torchvision", "timm")
+_FRAME = re.compile(
+    r'^  File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<name>[^\n]+)\n(?:    [^\n]*\n)*', re.MULTILINE
+)
 
 
 def own_traceback(error: BaseException) -> tuple[str, str | None]:
@@ -20,6 +24,17 @@ def own_traceback(error: BaseException) -> tuple[str, str | None]:
     _keep_own(told, folders)
     last = frames[-1]
     return "".join(told.format()), f"{last.filename}:{last.lineno} in {last.name}"
+
+
+def own_text(told: str) -> tuple[str, str | None]:
+    """The same of a traceback that is already text."""
+    folders = _library_folders()
+    own = [frame for frame in _FRAME.finditer(told) if not _within(frame["file"], folders)]
+    if not own:
+        return told, None
+    last = own[-1]
+    kept = _FRAME.sub(lambda frame: "" if _within(frame["file"], folders) else frame[0], told)
+    return kept, f"{last['file']}:{last['line']} in {last['name']}"
 
 
 def _keep_own(told: traceback.TracebackException, folders: list[str]) -> None:

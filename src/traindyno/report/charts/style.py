@@ -13,6 +13,8 @@ BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#5
 PALE_GREY = "#AEB8C2"
 PALE_RED = "#FBE9E0"
 INK, FAINT = "#1F2933", "#E3E8ED"
+SKY, PINK, PURPLE = "#56B4E9", "#CC79A7", "#6A4C93"
+STAGE_COLORS = {"fetch": SKY, "decode": ORANGE, "augment": GREEN, "example": ORANGE, "collate": GREY}
 WIDTH, HEIGHT, LOW_HEIGHT = 660, 290, 190
 LABEL_SIZE = 13
 TICK_PIXELS = 38
@@ -83,6 +85,13 @@ def chart_title(document: Document, text: str, alert: str | None = None, note: s
         subtitleColor=RED if loud else GREY,
         subtitleFontWeight="bold" if loud else "normal",
     )
+
+
+def panel_title(text: str) -> Any:
+    """The heading of one panel among several, smaller than the chart's own."""
+    import altair
+
+    return altair.TitleParams(text=text, fontSize=14, anchor="start", offset=8)
 
 
 def finished(chart: Any) -> dict[str, Any]:

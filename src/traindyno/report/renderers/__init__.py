@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from traindyno.core.answers import Document
-from traindyno.core.records import Record
+from traindyno.core.base import Record
 from traindyno.report.renderers.console import render_console
 from traindyno.report.renderers.csv_rows import render_csv
 from traindyno.report.renderers.html_page import render_html

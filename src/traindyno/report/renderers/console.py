@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from traindyno.core.answers import Document
 from traindyno.report.conditions import device_name
 from traindyno.report.document import is_simulated
+from traindyno.report.settings_text import measured_loaders
 from traindyno.report.view import Column, Row, Table, Tone
 from traindyno.report.views import view_of
 from traindyno.report.wording import clean
@@ -71,6 +72,7 @@ def _result(document: Document, width: int) -> "Iterator[RenderableType]":
     first, *others = view.conclusion(document) or ("",)
     yield Text(clean(first), style="bold green")
     yield from (Text(clean(line)) for line in others)
+    yield from (_hanging("    ", line, "") for line in measured_loaders(view.adoptions(document)))
 
 
 def _notes(document: Document) -> "Iterator[RenderableType]":
@@ -107,14 +109,14 @@ def _hanging(lead: str, text: str, style: str = "") -> Any:
 
 def _table(table: Table, width: int) -> Any:
     from rich import box
+    from rich.console import Group
     from rich.padding import Padding
     from rich.table import Table as Grid
+    from rich.text import Text
 
     bar_width = _bar_width(table, width)
     grid = Grid(
         box=box.SIMPLE_HEAD,
-        title=table.title,
-        title_justify="left",
         pad_edge=False,
         padding=(0, GAP - 1, 0, 0),
         show_edge=False,
@@ -130,7 +132,8 @@ def _table(table: Table, width: int) -> Any:
             grid.add_column("", width=bar_width, no_wrap=True)
     for row in table.rows:
         grid.add_row(*_cells(table, row, bar_width), style=STYLES[row.tone])
-    return Padding(grid, (1, 0, 1, 0))
+    title = [] if table.title is None else [Text(clean(table.title), style="italic")]
+    return Padding(Group(*title, grid), (1, 0, 1, 0))
 
 
 def _bar_width(table: Table, width: int) -> int:

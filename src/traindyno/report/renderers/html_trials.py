@@ -52,7 +52,8 @@ def _rows(trial: TrialRow, several: bool, columns: int, limit: int) -> str:
 
 
 def _cells(trial: TrialRow, several: bool) -> tuple[str, ...]:
-    kind = f"{trial.kind}, {share(trial.margin)} margin" if trial.margin else trial.kind
+    held_back = f"{share(trial.margin)} margin" if trial.margin else ""
+    kind = ", ".join(part for part in (trial.kind, trial.fed, held_back) if part)
     unsteady = " (not steady)" if trial.steady is False else ""
     figures = (
         rate_interval(trial.examples_per_second, trial.ci95) + unsteady if trial.examples_per_second else "",

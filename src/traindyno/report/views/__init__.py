@@ -1,11 +1,21 @@
 """How each kind of answer is told, one file each. To add one: a new file here and a line in `VIEWS`."""
 
-from traindyno.core.answers import CompareAnswer, Document, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
+from traindyno.core.answers import (
+    CompareAnswer,
+    Document,
+    LoaderAnswer,
+    MaxBatchAnswer,
+    PlanAnswer,
+    StallsAnswer,
+    ThroughputAnswer,
+)
 from traindyno.report.document import answers_of
 from traindyno.report.view import View
 from traindyno.report.views.compare import COMPARE
+from traindyno.report.views.loader import LOADER
 from traindyno.report.views.max_batch import MAX_BATCH
 from traindyno.report.views.plan import PLAN
+from traindyno.report.views.stalls import STALLS
 from traindyno.report.views.throughput import THROUGHPUT
 from traindyno.report.views.unanswered import UNANSWERED
 
@@ -14,6 +24,8 @@ VIEWS: dict[type, View] = {
     ThroughputAnswer: THROUGHPUT,
     PlanAnswer: PLAN,
     CompareAnswer: COMPARE,
+    LoaderAnswer: LOADER,
+    StallsAnswer: STALLS,
 }
 
 

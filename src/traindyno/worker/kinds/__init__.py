@@ -5,9 +5,19 @@ from collections.abc import Callable
 from traindyno.core.records import Measurement, TrialSpec
 from traindyno.worker.channel import Channel
 from traindyno.worker.devices import Device
+from traindyno.worker.kinds.feed import measure_feed
 from traindyno.worker.kinds.fit import measure_fit
+from traindyno.worker.kinds.load import measure_load
+from traindyno.worker.kinds.probe import measure_probe
 from traindyno.worker.kinds.speed import measure_speed
 from traindyno.worker.kinds.train import measure_training
 
 Kind = Callable[[TrialSpec, Device, Channel], Measurement]
-KINDS: dict[str, Kind] = {"fit": measure_fit, "speed": measure_speed, "train": measure_training}
+KINDS: dict[str, Kind] = {
+    "fit": measure_fit,
+    "speed": measure_speed,
+    "train": measure_training,
+    "probe": measure_probe,
+    "load": measure_load,
+    "feed": measure_feed,
+}

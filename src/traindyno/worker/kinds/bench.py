@@ -8,6 +8,7 @@ import torch
 
 from traindyno.core.records import TrialSpec
 from traindyno.worker.channel import Channel
+from traindyno.worker.data.affinity import restrict_to_cpus
 from traindyno.worker.devices import Device
 from traindyno.worker.job import Job, build_job
 from traindyno.worker.steps import Step, make_step
@@ -26,12 +27,29 @@ class Bench:
 def set_up(spec: TrialSpec, device: Device, channel: Channel) -> Bench:
     """Build the workload on the device. The clock of start-up runs from here."""
     start = time.monotonic()
+    prepare(spec, device, channel)
+    job = build(spec, device, channel)
+    return furnish(spec, job, device, channel, start)
+
+
+def prepare(spec: TrialSpec, device: Device, channel: Channel) -> None:
+    """The trial's limits, before anything is built."""
     channel.phase("device")
+    if spec.feed.cpus is not None:
+        restrict_to_cpus(spec.feed.cpus)
     device.prepare(spec)
     torch.manual_seed(spec.seed)
+
+
+def build(spec: TrialSpec, device: Device, channel: Channel) -> Job:
     channel.phase("model")
-    job = build_job(spec.workload, device.torch_device)
+    job = build_job(spec.workload, device.torch_device, lambda _done, _total: channel.step(0))
     job.model.to(device.torch_device)
+    return job
+
+
+def furnish(spec: TrialSpec, job: Job, device: Device, channel: Channel, start: float) -> Bench:
+    """Put one batch on the device, and make the step."""
     channel.phase("data")
     batch = job.batch(spec.settings.batch_size, device.torch_device, spec.seed)
     step = make_step(job, batch, spec.workload, spec.settings, device)

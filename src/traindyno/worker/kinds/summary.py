@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from traindyno.analysis.intervals import median, median_interval
+from traindyno.core.loading import Loading
 from traindyno.core.records import Block, Measurement, Memory, TrialSpec
 from traindyno.worker.devices import Device
 from traindyno.worker.kinds.bench import Bench
@@ -22,6 +23,41 @@ def summarise(
     training_seconds: float | None = None,
     memory: Memory | None = None,
 ) -> Measurement:
+    """The measurement of a trial on resident data."""
+    return measurement_of(
+        spec,
+        device,
+        blocks,
+        counted,
+        loss,
+        steady=steady,
+        start_up_seconds=bench.start_up_seconds,
+        first_step_seconds=first_step_seconds,
+        evaluation_seconds=evaluation_seconds,
+        training_seconds=training_seconds,
+        memory=memory,
+        examples_in_data=bench.job.examples_in_data,
+        notes=bench.job.notes,
+    )
+
+
+def measurement_of(
+    spec: TrialSpec,
+    device: Device,
+    blocks: Sequence[Block],
+    counted: Sequence[Block],
+    loss: float | None,
+    *,
+    steady: bool,
+    start_up_seconds: float,
+    first_step_seconds: float | None = None,
+    evaluation_seconds: float | None = None,
+    training_seconds: float | None = None,
+    memory: Memory | None = None,
+    examples_in_data: int | None = None,
+    loading: Loading | None = None,
+    notes: Sequence[str] = (),
+) -> Measurement:
     """The median of the counted blocks with its interval; every block is kept as a raw sample."""
     per_step = [block.seconds / block.steps for block in counted]
     discarded = blocks[: len(blocks) - len(counted)]
@@ -33,13 +69,14 @@ def summarise(
         steady=steady,
         blocks=tuple(blocks),
         memory=memory or device.memory(),
-        start_up_seconds=bench.start_up_seconds,
+        start_up_seconds=start_up_seconds,
         first_step_seconds=first_step_seconds if first_step_seconds is not None else blocks[0].seconds,
         warm_up_seconds=sum(block.seconds for block in discarded),
         warm_up_steps=sum(block.steps for block in discarded),
         evaluation_step_seconds=evaluation_seconds,
         training_seconds=training_seconds,
         loss=loss,
-        examples_in_data=bench.job.examples_in_data,
-        notes=tuple(bench.job.notes),
+        examples_in_data=examples_in_data,
+        loading=loading,
+        notes=tuple(notes),
     )

@@ -1,0 +1,116 @@
+"""What a stall is made of: moving batches, and fetching, decoding, augmenting or handing them over.
+
+Moving is the difference between cached and resident batches. Loading is the difference between the loader and cached
+batches; it is divided by what each further stage cost the loader alone, or, where that was not measured, by what the
+stages cost in one process.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from traindyno.analysis.loader_parts import LoaderParts
+from traindyno.analysis.stall_runs import (
+    BYTES_ONLY,
+    COLD,
+    DECODE_ONLY,
+    HOST_CACHED,
+    LOADER_ALONE,
+    RESIDENT,
+    WARM,
+    Runs,
+    step_of,
+)
+from traindyno.analysis.stall_shares import Difference, difference
+from traindyno.core.answers import StallCause
+from traindyno.core.loading import StageCost
+
+TRANSFER = "transfer"
+HAND_OFF = "hand-off"
+PAGE_CACHE = "page cache"
+# Collating belongs to handing over: it puts the examples where the main process will find them.
+CAUSE_OF_STAGE = {"fetch": "fetch", "decode": "decode", "augment": "augment", "example": "example", "collate": HAND_OFF}
+_SUFFICES = 0.9
+_MAIN_PROCESS_IS_THE_LIMIT = 0.8
+
+
+def find_causes(runs: Runs, stages: Sequence[StageCost], parts: LoaderParts) -> tuple[StallCause, ...]:
+    """Every cause with its exposed share, the largest first; a cold run's last, as a share of the cold step."""
+    loading = difference(runs, WARM, HOST_CACHED, WARM) or difference(runs, WARM, RESIDENT, WARM)
+    moving = difference(runs, HOST_CACHED, RESIDENT, WARM)
+    cold = difference(runs, COLD, WARM, COLD)
+    hidden = _spent(stages, parts)
+    causes = []
+    if loading is not None:
+        weights = _weights(runs, stages, parts, loading.seconds)
+        causes = [_part(cause, weight, loading, hidden.get(cause)) for cause, weight in weights.items()]
+    if moving is not None:
+        causes.append(_part(TRANSFER, 1.0, moving, parts.transfer_seconds))
+    causes.sort(key=lambda cause: -cause.exposed_share)
+    if cold is not None:
+        causes.append(_part(PAGE_CACHE, 1.0, cold, None))
+    return tuple(causes)
+
+
+def _part(cause: str, weight: float, whole: Difference, spent: float | None) -> StallCause:
+    exposed = weight * whole.seconds
+    return StallCause(
+        cause=cause,
+        exposed_seconds=exposed,
+        exposed_share=weight * whole.share,
+        ci95=(weight * whole.ci95[0], weight * whole.ci95[1]),
+        hidden_seconds=max(0.0, spent - max(0.0, exposed)) if spent is not None else None,
+    )
+
+
+def _spent(stages: Sequence[StageCost], parts: LoaderParts) -> dict[str, float]:
+    """Seconds per batch that each cause costs one process, waited for or not."""
+    spent: dict[str, float] = {HAND_OFF: parts.hand_off_seconds}
+    for stage in stages:
+        cause = CAUSE_OF_STAGE[stage.stage]
+        spent[cause] = spent.get(cause, 0.0) + stage.seconds * parts.batch_size
+    return spent
+
+
+def _weights(runs: Runs, stages: Sequence[StageCost], parts: LoaderParts, stall_seconds: float) -> dict[str, float]:
+    """Which share of the loading stall each cause has; they add up to 1."""
+    alone = step_of(runs, LOADER_ALONE)
+    by_stage = _normalised(_by_depth(runs, stages) or _by_stage(stages) or {HAND_OFF: 1.0})
+    handing = parts.hand_off_seconds
+    if alone is not None and handing >= _MAIN_PROCESS_IS_THE_LIMIT * alone[0]:
+        return {**dict.fromkeys(by_stage, 0.0), HAND_OFF: 1.0}
+    warm = step_of(runs, WARM)
+    fast_enough = alone is not None and warm is not None and alone[0] < _SUFFICES * warm[0]
+    if not (parts.asynchronous and fast_enough and stall_seconds > 0):
+        return by_stage
+    first = min(1.0, handing / stall_seconds)
+    rest = {cause: (1 - first) * weight for cause, weight in by_stage.items()}
+    return {**rest, HAND_OFF: rest.get(HAND_OFF, 0.0) + first}
+
+
+def _by_stage(stages: Sequence[StageCost]) -> dict[str, float]:
+    costs: dict[str, float] = {}
+    for stage in stages:
+        cause = CAUSE_OF_STAGE[stage.stage]
+        costs[cause] = costs.get(cause, 0.0) + stage.seconds
+    return costs
+
+
+def _by_depth(runs: Runs, stages: Sequence[StageCost]) -> dict[str, float] | None:
+    """What the loader alone took longer the further it went; null without the runs that show it."""
+    found = [step_of(runs, name) for name in (BYTES_ONLY, DECODE_ONLY, LOADER_ALONE)]
+    reading, decoding, whole = (step[0] if step is not None else None for step in found)
+    if reading is None or whole is None:
+        return None
+    pixels = decoding if decoding is not None else reading
+    last = {stage.stage: stage.seconds for stage in stages if stage.stage in ("augment", "collate")}
+    finishing, total = max(0.0, whole - pixels), sum(last.values())
+    costs = {"fetch": reading, "decode": max(0.0, pixels - reading)}
+    for stage, seconds in last.items():
+        costs[CAUSE_OF_STAGE[stage]] = finishing * seconds / total if total > 0 else 0.0
+    return costs
+
+
+def _normalised(costs: Mapping[str, float]) -> dict[str, float]:
+    total = sum(costs.values())
+    if total <= 0:
+        return {cause: 1 / len(costs) for cause in costs}
+    return {cause: cost / total for cause, cost in costs.items()}

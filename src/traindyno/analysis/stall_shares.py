@@ -1,0 +1,70 @@
+"""What one run takes longer than another, as a share of the step, with its interval.
+
+The runs took turns, so the trials of one round are compared with each other: what slowed the machine for a while slowed
+all of them. Differences may be negative, so the intervals are plain t intervals.
+"""
+
+import math
+from collections.abc import Sequence
+
+from traindyno.analysis.intervals import Interval, median, t_interval
+from traindyno.analysis.loader_trials import measurement_of
+from traindyno.analysis.stall_runs import Runs, measured
+from traindyno.core.base import Record
+from traindyno.core.records import Measurement
+
+COUNTS_FROM = 0.03
+_NORMAL_QUANTILE = 1.96
+
+
+class Difference(Record, frozen=True):
+    """Seconds that a step takes longer, and that as a share of the whole step."""
+
+    seconds: float
+    share: float
+    ci95: Interval
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is more than chance and more than 3 % of the step."""
+        return self.share > COUNTS_FROM and self.ci95[0] > 0
+
+
+def difference(runs: Runs, longer: str, shorter: str, whole: str) -> Difference | None:
+    """`longer` less `shorter`, as a share of `whole`; null if one of them was not measured."""
+    rounds = _rounds(runs, (longer, shorter, whole))
+    if not rounds:
+        return None
+    shares = [(long.step_seconds - short.step_seconds) / step.step_seconds for long, short, step in rounds]
+    halves = [math.hypot(_half(long), _half(short)) / step.step_seconds for long, short, step in rounds]
+    share = median(shares)
+    step_seconds = median([step.step_seconds for _, _, step in rounds])
+    return Difference(seconds=share * step_seconds, share=share, ci95=_interval(shares, halves))
+
+
+def _rounds(runs: Runs, names: Sequence[str]) -> list[tuple[Measurement, ...]]:
+    """The measurements of each round that has all of them; else the first of each, as if they were one."""
+    by_round = [{record.spec.repeat: measurement_of(record) for record in measured(runs, name)} for name in names]
+    if not all(by_round):
+        return []
+    common = set.intersection(*(set(found) for found in by_round))
+    if not common:
+        return [tuple(next(iter(found.values())) for found in by_round)]
+    return [tuple(found[repeat] for found in by_round) for repeat in sorted(common)]
+
+
+def _half(measurement: Measurement) -> float:
+    low, high = measurement.ci95
+    return max(high - measurement.step_seconds, measurement.step_seconds - low)
+
+
+def _interval(shares: Sequence[float], halves: Sequence[float]) -> Interval:
+    """Over rounds, but at least one standard error of what the single readings leave open."""
+    center = median(shares)
+    if len(shares) == 1:
+        return center - halves[0], center + halves[0]
+    low, high = t_interval(shares)
+    least = math.hypot(*halves) / len(halves) / _NORMAL_QUANTILE
+    middle = (low + high) / 2
+    half = max((high - low) / 2, least)
+    return min(center, middle - half), max(center, middle + half)

@@ -1,0 +1,185 @@
+"""The conclusion of a stalls study: what training waits for, what that costs, and what would help."""
+
+from collections.abc import Iterator, Sequence
+
+from traindyno.analysis.loader_trials import decodes, measurement_of
+from traindyno.analysis.stall_causes import PAGE_CACHE, TRANSFER, find_causes
+from traindyno.analysis.stall_predictions import parts_of, predict_runs
+from traindyno.analysis.stall_remedies import Patient, find_remedies
+from traindyno.analysis.stall_runs import (
+    COLD,
+    HALVED_BATCH,
+    HOST_CACHED,
+    PROBE,
+    RESIDENT,
+    WARM,
+    Runs,
+    measured,
+    sort_runs,
+    source_name,
+    step_of,
+)
+from traindyno.analysis.stall_shares import Difference, difference
+from traindyno.analysis.stall_verdicts import stall_verdicts
+from traindyno.core.answers import LoaderSettings, StallCause, StallRun, StallsAnswer
+from traindyno.core.errors import NothingMeasuredError
+from traindyno.core.loading import StageCost
+from traindyno.core.records import Settings, TrialRecord
+from traindyno.core.requests import StallsRequest
+from traindyno.core.units import format_percent
+
+BARELY_SHORTER = 0.9
+"""Half the batch takes more than this share of the step: the step is launch-bound."""
+
+_WELL_DROPPED = 0.1
+
+
+def conclude_stalls(
+    request: StallsRequest,
+    history: Sequence[TrialRecord],
+    *,
+    usable_cpus: float,
+    seconds: float | None = None,
+    simulated: bool = False,
+) -> StallsAnswer:
+    """Everything the runs say about waiting. `seconds` defaults to the sum of the trials' own."""
+    data, batch_size = request.workload.data, request.settings.batch_size
+    runs = sort_runs(history, data, batch_size, request.also)
+    stall = difference(runs, WARM, RESIDENT, WARM)
+    launch_bound = _launch_bound(runs)
+    parts = parts_of(runs, usable_cpus, launch_bound)
+    if stall is None or parts is None:
+        raise NothingMeasuredError("the runs that show what training waits for failed", _why(history))
+    stages, settings = _stages(runs), measured(runs, WARM)[0].spec.settings
+    causes = find_causes(runs, stages, parts)
+    predicted = predict_runs(runs, parts, settings, stages, usable_cpus, request.also)
+    bound = _bound(runs, causes, launch_bound)
+    patient = Patient(
+        request=request,
+        settings=settings,
+        bound=bound,
+        parts=parts,
+        stages=stages,
+        most=_most(runs),
+        halved_ratio=_halved_ratio(runs),
+        sources=tuple(_speedups(request, runs)),
+    )
+    found = {name: _run(runs, name, predicted.get(name)) for name in _shown(runs)}
+    return StallsAnswer(
+        data=data,
+        batch_size=batch_size,
+        settings=_loader_settings(settings, stages),
+        runs=found,
+        causes=causes,
+        stages=stages,
+        stall_share=max(0.0, stall.share),
+        stall_share_ci95=(max(0.0, stall.ci95[0]), max(0.0, stall.ci95[1])),
+        predicted=predicted,
+        bound=bound,
+        remedies=find_remedies(patient),
+        verdicts=stall_verdicts(bound, stall, causes, found, runs),
+        bad_examples=_bad_examples(history),
+        seconds=sum(record.seconds for record in history) if seconds is None else seconds,
+        simulated=simulated,
+    )
+
+
+def _bound(runs: Runs, causes: Sequence[StallCause], launch_bound: bool) -> str:
+    """The largest stall that counts names the bound; without one it is the step itself."""
+    loading = difference(runs, WARM, HOST_CACHED, WARM) or difference(runs, WARM, RESIDENT, WARM)
+    moving = difference(runs, HOST_CACHED, RESIDENT, WARM)
+    if loading is not None and loading.counts and loading.share >= _share(moving):
+        largest = max((cause for cause in causes if cause.cause not in (TRANSFER, PAGE_CACHE)), key=_exposed)
+        return f"data: {largest.cause}"
+    if moving is not None and moving.counts:
+        return TRANSFER
+    return "launch" if launch_bound else "compute"
+
+
+def _share(difference: Difference | None) -> float:
+    return difference.share if difference is not None else 0.0
+
+
+def _exposed(cause: StallCause) -> float:
+    return cause.exposed_share
+
+
+def _launch_bound(runs: Runs) -> bool:
+    ratio = _halved_ratio(runs)
+    return ratio is not None and ratio > BARELY_SHORTER
+
+
+def _halved_ratio(runs: Runs) -> float | None:
+    half, whole = step_of(runs, HALVED_BATCH), step_of(runs, RESIDENT)
+    return half[0] / whole[0] if half is not None and whole is not None else None
+
+
+def _most(runs: Runs) -> float:
+    """What resident data would gain over the loader."""
+    warm, resident = step_of(runs, WARM), step_of(runs, RESIDENT)
+    assert warm is not None
+    assert resident is not None
+    return max(1.0, warm[0] / resident[0])
+
+
+def _shown(runs: Runs) -> list[str]:
+    return [name for name in runs if not name.startswith(PROBE) and measured(runs, name)]
+
+
+def _run(runs: Runs, name: str, predicted: float | None) -> StallRun:
+    step = step_of(runs, name)
+    assert step is not None
+    record = measured(runs, name)[0]
+    return StallRun(
+        name=name,
+        source=record.spec.workload.data,
+        step_seconds=step[0],
+        ci95=step[1],
+        examples_per_second=record.batch_size / step[0],
+        predicted_step_seconds=predicted,
+        note=_cold_note(measured(runs, name)) if name == COLD else None,
+    )
+
+
+def _cold_note(records: Sequence[TrialRecord]) -> str | None:
+    """Whether the page cache was really empty."""
+    told = [measurement_of(record).loading for record in records]
+    left = [loading.cached_share for loading in told if loading is not None and loading.cached_share is not None]
+    if not left:
+        return "it is not known how much of the data was still in the page cache"
+    text = f"{format_percent(max(left), 0)} of the data was still in the page cache"
+    return text if max(left) > _WELL_DROPPED else f"the page cache was dropped: {text}"
+
+
+def _speedups(request: StallsRequest, runs: Runs) -> Iterator[tuple[str, float]]:
+    """How many times as fast training is from each of the other sources."""
+    warm = step_of(runs, WARM)
+    for source in request.also:
+        other = step_of(runs, source_name(source, request.also))
+        if warm is not None and other is not None:
+            yield source, warm[0] / other[0]
+
+
+def _loader_settings(settings: Settings, stages: Sequence[StageCost]) -> LoaderSettings:
+    return LoaderSettings(
+        num_workers=settings.num_workers,
+        prefetch_factor=settings.prefetch_factor if settings.num_workers else None,
+        pin_memory=settings.pin_memory,
+        persistent_workers=settings.persistent_workers,
+        decoder=settings.decoder if decodes(stages) else None,
+    )
+
+
+def _stages(runs: Runs) -> tuple[StageCost, ...]:
+    probes = measured(runs, PROBE)
+    told = measurement_of(probes[0]).loading if probes else None
+    return told.stages if told is not None else ()
+
+
+def _bad_examples(history: Sequence[TrialRecord]) -> int:
+    told = [record.measurement.loading for record in history if record.measurement is not None]
+    return max((loading.bad_examples for loading in told if loading is not None), default=0)
+
+
+def _why(history: Sequence[TrialRecord]) -> str | None:
+    return next((record.failure.remedy for record in history if record.failure is not None), None)

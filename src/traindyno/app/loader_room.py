@@ -1,0 +1,61 @@
+"""What a loader may take is asked before each of its trials: a clear refusal instead of a bus error in a worker."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from traindyno.analysis.loader_budget import LoaderRoom, refuse_loader
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import Failure, TrialRecord, TrialSpec
+from traindyno.machine.limits import open_files
+from traindyno.machine.memory import host_memory
+from traindyno.runner.protocol import Runner, Watcher
+
+
+def loader_room() -> LoaderRoom:
+    """Shared memory, memory and file descriptors, as they are now."""
+    memory = host_memory()
+    return LoaderRoom(
+        shared_free_bytes=memory.shared_free_bytes, available_bytes=memory.available_bytes, open_files=open_files()[0]
+    )
+
+
+class RoomyRunner:
+    """A runner that refuses a loader for which there is no room. What a batch takes is known once a trial has told."""
+
+    def __init__(self, runner: Runner, earlier: Sequence[TrialRecord]) -> None:
+        self._runner = runner
+        self._earlier = earlier
+        self.simulated = runner.simulated
+
+    def run(self, spec: TrialSpec, watcher: Watcher, log_path: Path | None) -> TrialRecord:
+        refused = None if self.simulated else self._refusal(spec)
+        return refused or self._runner.run(spec, watcher, log_path)
+
+    def close(self) -> None:
+        self._runner.close()
+
+    def _refusal(self, spec: TrialSpec) -> TrialRecord | None:
+        if spec.feed.supply != "loader" or spec.kind not in ("load", "feed"):
+            return None
+        room, needed = loader_room(), batch_bytes(spec, self._earlier)
+        error = refuse_loader(spec.settings, needed, room)
+        if error is None:
+            return None
+        short_of_memory = refuse_loader(spec.settings, needed, LoaderRoom(available_bytes=room.available_bytes))
+        outcome = Outcome.OUT_OF_HOST_MEMORY if short_of_memory else Outcome.OUT_OF_SHARED_MEMORY
+        failure = Failure(outcome=outcome, message=error.message, remedy=error.hint or "", phase="before the start")
+        return TrialRecord(spec=spec, outcome=outcome, seconds=0.0, failure=failure)
+
+
+def batch_bytes(spec: TrialSpec, earlier: Sequence[TrialRecord]) -> int | None:
+    """What one batch takes, by the latest trial that told, in proportion to the batch size; null before any has."""
+    told = [
+        (record.batch_size, record.measurement.loading.batch_bytes)
+        for record in earlier
+        if record.measurement is not None and record.measurement.loading is not None
+    ]
+    known = [(size, taken) for size, taken in told if taken is not None]
+    if not known:
+        return None
+    size, taken = known[-1]
+    return taken * spec.settings.batch_size // size

@@ -1,0 +1,66 @@
+"""What a loader study loads, and whether it feeds a model: settled before anything runs."""
+
+from traindyno.core.base import Record
+from traindyno.core.errors import UsageError
+from traindyno.core.records import WorkloadSpec, is_user_file
+from traindyno.core.requests import Bench, LoaderRequest
+from traindyno.machine.cpus import usable_cpus as cpus_of_machine
+from traindyno.runner.profile import parse_profile
+
+NO_MODEL = ""
+SYNTHETIC = "synthetic:"
+HOW_TO_NAME_DATA = (
+    "name it with --data, such as folder:PATH; "
+    "`traindyno data make PATH --like imagenet --images 2000` makes a set to try with"
+)
+
+
+class Loaded(Record, frozen=True):
+    """The model (or file of the user's own) and the data of a workload, as its record names them."""
+
+    model: str
+    data: str
+    with_model: bool
+
+
+def loaded(model: str | None, data: str | None) -> Loaded:
+    """What `--model` and `--data` mean together. Data from `file.py:function` is the user's own dataset or loader."""
+    if data is None or not is_user_file(data):
+        return Loaded(model=model or NO_MODEL, data=data or SYNTHETIC, with_model=model is not None)
+    if model not in (None, data):
+        raise UsageError(
+            f"the data of {data} can only feed its own model, not {model}",
+            f"give --model {data} and leave --data away, or leave --model away to measure the loader alone",
+        )
+    return Loaded(model=data, data=SYNTHETIC, with_model=model is not None)
+
+
+def check_data(workload: WorkloadSpec) -> None:
+    """A study of loading needs something stored to load, or code of the user's that loads it."""
+    if workload.data == SYNTHETIC and not workload.runs_user_code:
+        raise UsageError("there is nothing to load: no stored data was named", HOW_TO_NAME_DATA)
+
+
+def check_loader(request: LoaderRequest) -> None:
+    """Refuse what the study would have to leave out in silence."""
+    check_data(request.workload)
+    cpus = usable_cpus(request.bench)
+    if min((request.batch_size, *(request.sizes or ()))) < 1:
+        raise UsageError("a batch has at least one example", "batch sizes start at 1")
+    if min(request.workers or (0,)) < 0:
+        raise UsageError("there is no negative number of workers", "worker counts start at 0")
+    if request.cpus and request.grid:
+        raise UsageError("a grid is measured on all CPUs", "leave --cpus or --grid away")
+    if request.cpus and not 1 <= min(request.cpus) <= max(request.cpus) <= cpus:
+        raise UsageError(f"of CPUs there are 1 to {cpus:g} to choose from here", "change --cpus")
+
+
+def data_of(workload: WorkloadSpec) -> str:
+    """What to call the data: a user's own is known by its file."""
+    return workload.model if workload.data == SYNTHETIC and workload.runs_user_code else workload.data
+
+
+def usable_cpus(bench: Bench) -> float:
+    """The CPUs that loader workers may use; a simulated machine has its own."""
+    kind, _, described = bench.runner.partition(":")
+    return float(parse_profile(described).cpus) if kind == "simulated" else cpus_of_machine().value

@@ -1,0 +1,89 @@
+"""What training waits for."""
+
+from dataclasses import replace
+
+import msgspec
+
+from traindyno.analysis.cautions import cautions
+from traindyno.analysis.stalls import conclude_stalls
+from traindyno.app.context import Context
+from traindyno.app.documents import finished_document
+from traindyno.app.loader_room import RoomyRunner
+from traindyno.app.loader_workload import SYNTHETIC, check_data, data_of, usable_cpus
+from traindyno.app.max_batch import first_spec
+from traindyno.app.study import Study, open_study
+from traindyno.app.workshop import open_workshop
+from traindyno.core.answers import Document, StallsAnswer
+from traindyno.core.errors import NothingMeasuredError, TraindynoError, UsageError
+from traindyno.core.records import Budget, TrialSpec
+from traindyno.core.requests import StallsRequest
+from traindyno.search.stalls import StallsPlan
+
+MEMORY = "memory:"
+
+
+def stalls(request: StallsRequest, context: Context) -> Document:
+    """Run what differs in one thing each, and conclude from the differences."""
+    request = with_sources(request)
+    with open_workshop(request.bench, context.store) as workshop:
+        request = msgspec.structs.replace(request, bench=workshop.bench)
+        title = f"what training {request.workload.model} on {data_of(request.workload)} waits for"
+        with open_study(workshop, context, request, f"{title}, on {workshop.bench.device}") as study:
+            study.workshop = replace(workshop, runner=RoomyRunner(workshop.runner, study.records))
+            answer = _differences(study, request)
+            hint = next((remedy.command for remedy in answer.remedies if remedy.command is not None), None)
+            return finished_document(study, request, answer, cautions(study.records), hint)
+
+
+def with_sources(request: StallsRequest) -> StallsRequest:
+    """The request with its other sources written out: `memory:` alone means the data itself, held in RAM."""
+    check_data(request.workload)
+    if MEMORY in request.also and request.workload.data == SYNTHETIC:
+        raise UsageError(
+            "data of your own code cannot be held in memory from outside",
+            "leave --also memory: away, or let your dataset hold its examples itself",
+        )
+    also = (f"{MEMORY}{request.workload.data}" if source == MEMORY else source for source in request.also)
+    others = tuple(dict.fromkeys(source for source in also if source != request.workload.data))
+    return msgspec.structs.replace(request, also=others)
+
+
+def stalls_plan(request: StallsRequest, template: TrialSpec) -> StallsPlan:
+    """The runs of the request, from what all of its trials have in common."""
+    settings = msgspec.structs.replace(
+        request.settings, device=template.settings.device, precision=template.settings.precision
+    )
+    template = msgspec.structs.replace(
+        template, kind="feed", settings=settings, budget=Budget(seconds=request.trial_seconds)
+    )
+    return StallsPlan(template, also=request.also, cold=request.cold, repeats=request.repeats, seed=request.bench.seed)
+
+
+def _differences(study: Study, request: StallsRequest) -> StallsAnswer:
+    history = study.drive(stalls_plan(request, first_spec(study.workshop, request.workload)))
+    try:
+        answer = conclude_stalls(
+            _typed(request, study),
+            history,
+            usable_cpus=usable_cpus(request.bench),
+            seconds=study.seconds,
+            simulated=study.workshop.runner.simulated,
+        )
+    except NothingMeasuredError as error:
+        raise _too_little(study, error) from None
+    return msgspec.structs.replace(answer, data=data_of(request.workload))
+
+
+def _typed(request: StallsRequest, study: Study) -> StallsRequest:
+    """The request in words that a remedy's command can repeat: nobody names the device of a simulation."""
+    if not study.workshop.runner.simulated:
+        return request
+    return msgspec.structs.replace(request, bench=msgspec.structs.replace(request.bench, device="auto"))
+
+
+def _too_little(study: Study, error: NothingMeasuredError) -> TraindynoError:
+    """Why the runs that must be there are not: the study was cut, or a trial failed."""
+    if (cut := study.cut_before("difference was measured")) is not None:
+        return cut
+    failures = [record.failure for record in study.records if record.failure is not None]
+    return NothingMeasuredError(f"{error.message}: {failures[-1].message}", failures[-1].remedy) if failures else error

@@ -1,0 +1,84 @@
+"""`traindyno stalls`."""
+
+from typing import Any
+
+import click
+
+from traindyno.cli.options import bench_options, take_bench, take_workload, workload_options
+from traindyno.cli.output import Output, output_options, report_option
+from traindyno.cli.parameters import DURATION
+from traindyno.core.records import Settings
+from traindyno.core.requests import StallsRequest
+
+
+@click.command("stalls")
+@click.option("--model", metavar="MODEL", required=True, help="torchvision:NAME, timm:NAME, ir:50 or file.py:function.")
+@workload_options
+@click.option("--batch-size", type=click.IntRange(1), default=64, show_default=True, help="Examples per step.")
+@click.option(
+    "--workers", type=click.IntRange(0), required=True, metavar="N",
+    help="Loader workers of your training; `traindyno loader` recommends a number.",
+)  # fmt: skip
+@click.option(
+    "--prefetch-factor", type=click.IntRange(1), default=2, show_default=True, help="Batches each worker is ahead."
+)
+@click.option("--pin-memory", is_flag=True, help="Pin the loader's batches, as DataLoader(pin_memory=True) does.")
+@click.option(
+    "--decoder", type=click.Choice(["pil", "torchvision", "simplejpeg", "nvjpeg"]), default="pil", show_default=True,
+    help="Who turns JPEG into pixels.",
+)  # fmt: skip
+@click.option(
+    "--also", multiple=True, metavar="SOURCE",
+    help="Another source of the same examples: memory: (the data in RAM), prepared:PATH; may be given several times.",
+)  # fmt: skip
+@click.option(
+    "--cold/--no-cold", default=True, show_default=True, help="Also run with the data dropped from the page cache."
+)
+@click.option(
+    "--repeats", type=click.IntRange(1), default=3, show_default=True,
+    help="Fresh processes per run; the interval covers the variation between them.",
+)  # fmt: skip
+@click.option(
+    "--trial-seconds", type=DURATION, default="5s", show_default=True, metavar="TIME",
+    help="Longest measuring time of one trial that does not become precise.",
+)  # fmt: skip
+@bench_options
+@click.option("--dry-run", is_flag=True, help="Print the plan and its cost, measure nothing.")
+@report_option
+@output_options
+def command(model: str, store: str, name: str | None, dry_run: bool, **values: Any) -> int:
+    """Say what training waits for: reading, decoding, augmenting, handing over, moving, or nothing.
+
+    The same step is run on data resident on the device, on batches cached in host memory, and fed by the loader with
+    the page cache warm and cold. What a run takes longer than the one before is what its difference costs.
+    """
+    from traindyno.app.stalls import stalls
+    from traindyno.cli.running import run
+
+    output = Output.take(values, store)
+    request = _request(model, values)
+    if dry_run:
+        from traindyno.app.rehearsal import rehearse_stalls
+
+        return output.deliver_rehearsal(rehearse_stalls(request))
+    return run(lambda context: stalls(request, context), output, store, name)
+
+
+def _request(model: str, values: dict[str, Any]) -> StallsRequest:
+    bench = take_bench(values)
+    return StallsRequest(
+        workload=take_workload(model, values),
+        bench=bench,
+        settings=Settings(
+            batch_size=values["batch_size"],
+            precision=bench.precision,
+            num_workers=values["workers"],
+            prefetch_factor=values["prefetch_factor"],
+            pin_memory=values["pin_memory"],
+            decoder=values["decoder"],
+        ),
+        also=values["also"],
+        cold=values["cold"],
+        repeats=values["repeats"],
+        trial_seconds=values["trial_seconds"],
+    )

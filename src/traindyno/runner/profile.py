@@ -1,0 +1,57 @@
+"""What a simulated device is like, and how a user describes one: `limit=100,noise=0.02,fail=64:crash`."""
+
+from traindyno.core.base import Record
+from traindyno.core.errors import UsageError
+from traindyno.core.outcomes import Outcome
+
+
+class Profile(Record, frozen=True):
+    """What is simulated. Bytes and seconds; `limit` is the largest batch that fits, `noise` a relative spread.
+
+    The times of the loader's stages are per example and in one process; `cold_seconds` is what fetching costs on top
+    when the page cache is empty. `hand_off_seconds` is per batch, `worker_start_seconds` per worker.
+    """
+
+    limit: int = 1704
+    intercept_bytes: float = 1.2e9
+    slope_bytes: float = 86e6
+    floor_seconds: float = 0.0175
+    alpha_seconds: float = 0.0036
+    beta_seconds: float = 1 / 2272
+    noise: float = 0.004
+    sleep: float = 0.0
+    cpus: int = 8
+    examples: int = 50_000
+    fetch_seconds: float = 0.00015
+    decode_seconds: float = 0.0031
+    augment_seconds: float = 0.0012
+    collate_seconds: float = 0.00004
+    cold_seconds: float = 0.003
+    transfer_seconds: float = 0.00003
+    hand_off_seconds: float = 0.001
+    worker_start_seconds: float = 0.09
+    fail: tuple[tuple[int, Outcome], ...] = ()
+
+
+def parse_profile(text: str) -> Profile:
+    """Read `limit=100,noise=0.02`; a wrong name or value is answered with what there is."""
+    values: dict[str, object] = {}
+    failures: list[tuple[int, Outcome]] = []
+    for part in filter(None, text.split(",")):
+        name, _, value = part.partition("=")
+        try:
+            if name == "fail":
+                size, _, outcome = value.partition(":")
+                failures.append((int(size), Outcome(outcome)))
+            elif name in ("limit", "cpus", "examples"):
+                values[name] = int(value)
+            elif name in Profile.__struct_fields__:
+                values[name] = float(value)
+            else:
+                raise ValueError(name)
+        except ValueError:
+            known = ", ".join(field for field in Profile.__struct_fields__)
+            raise UsageError(
+                f"{part!r} does not describe a simulated device", f"use name=value with one of: {known}"
+            ) from None
+    return Profile(**values, fail=tuple(failures))  # type: ignore[arg-type]

@@ -1,0 +1,51 @@
+"""A supply of batches that come out on the device, as the model takes them."""
+
+import contextlib
+import functools
+from collections.abc import Callable
+from typing import Any, Protocol, Self
+
+import torch
+
+from traindyno.core.records import Settings
+from traindyno.worker.data.loadable import Loadable
+from traindyno.worker.data.stopwatch import Stopwatch
+
+
+class Supply(Protocol):
+    """Batches on the host; it must begin anew before it has given more than are left."""
+
+    def take(self) -> Any: ...
+
+    def left(self) -> float: ...
+
+    def renew(self) -> None: ...
+
+
+class PlacedSupply:
+    """Takes from a supply on the host and places on the device; `waits` are told what a batch is waited for."""
+
+    def __init__(
+        self, supply: Supply, source: Loadable, settings: Settings, device: torch.device, waits: Stopwatch
+    ) -> None:
+        self._supply = supply
+        self._placing = functools.partial(source.placing, supply.take, settings, device, waits)
+        self._open = contextlib.ExitStack()
+        self._next: Callable[[], Any] = self._open.enter_context(self._placing())
+
+    def next(self) -> Any:
+        return self._next()
+
+    def left(self) -> float:
+        return self._supply.left()
+
+    def renew(self) -> None:
+        self._open.close()
+        self._supply.renew()
+        self._next = self._open.enter_context(self._placing())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._open.close()

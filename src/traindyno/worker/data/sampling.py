@@ -1,0 +1,71 @@
+"""Which examples make up which batch, epoch after epoch without end."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+
+import torch
+
+from traindyno.core.errors import TraindynoError
+
+
+class EndlessBatches:
+    """The indices of whole batches, from one epoch straight into the next, until told to finish.
+
+    So an epoch's edge, with what it costs, never falls between two readings of the clock. A part of a batch at the end
+    of an epoch is left out. `finish` ends the epoch that runs; to iterate anew begins the next.
+    """
+
+    def __init__(self, epoch: Callable[[int], Iterable[int]], batch_size: int) -> None:
+        self._epoch = epoch
+        self._batch_size = batch_size
+        self._next_epoch = 0
+        self._finished = False
+
+    def __iter__(self) -> Iterator[list[int]]:
+        self._finished = False
+        while True:
+            batches = 0
+            for batch in self._whole_batches():
+                if self._finished:
+                    return
+                yield batch
+                batches += 1
+            if batches == 0:
+                raise TraindynoError(
+                    f"an epoch ended before it gave one batch of {self._batch_size}",
+                    "use a smaller batch, or let the sampler's __len__ tell the true number of examples",
+                )
+
+    def finish(self) -> None:
+        self._finished = True
+
+    def _whole_batches(self) -> Iterator[list[int]]:
+        indices = iter(self._epoch(self._next_epoch))
+        self._next_epoch += 1
+        while len(batch := list(itertools.islice(indices, self._batch_size))) == self._batch_size:
+            yield batch
+
+
+class Shuffled:
+    """Tickets of `drawn` out of `examples` examples, in another order each epoch.
+
+    A ticket is the example's index plus `examples` for every epoch before, so it tells a worker both: what to read, and
+    with which randomness to augment it this time. Fewer examples than there are make a measurement whose data stays in
+    the page cache; they are drawn at random too.
+    """
+
+    def __init__(self, examples: int, seed: int, drawn: int | None = None) -> None:
+        self._examples = examples
+        self._seed = seed
+        self._drawn = torch.randperm(examples, generator=torch.Generator().manual_seed(seed))[:drawn]
+
+    @property
+    def drawn(self) -> list[int]:
+        chosen: list[int] = self._drawn.tolist()
+        return chosen
+
+    def __call__(self, epoch: int) -> list[int]:
+        generator = torch.Generator().manual_seed(self._seed + epoch)
+        order = torch.randperm(len(self._drawn), generator=generator)
+        tickets: list[int] = (self._drawn[order] + epoch * self._examples).tolist()
+        return tickets

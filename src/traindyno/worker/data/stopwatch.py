@@ -1,0 +1,34 @@
+"""How long each call of a function took."""
+
+import time
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+Clock = Callable[[], float]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Stopwatch:
+    """Times calls by one clock: the wall's, or the CPU's of a thread."""
+
+    def __init__(self, clock: Clock = time.perf_counter) -> None:
+        self._clock = clock
+        self._readings: list[float] = []
+
+    def around(self, function: Callable[P, T]) -> Callable[P, T]:
+        """The same function, timed."""
+        clock = self._clock
+
+        def timed(*arguments: P.args, **keywords: P.kwargs) -> T:
+            start = clock()
+            result = function(*arguments, **keywords)
+            self._readings.append(clock() - start)
+            return result
+
+        return timed
+
+    def take(self) -> tuple[float, ...]:
+        """The readings since the last time they were taken."""
+        readings, self._readings = tuple(self._readings), []
+        return readings

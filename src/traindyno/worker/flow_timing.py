@@ -1,0 +1,153 @@
+"""Timing a flow of batches, alone or through the step, without what was ready before the clock started."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+
+from traindyno.analysis.steady import precise_enough, steady_from
+from traindyno.core.base import Record
+from traindyno.core.records import Block, Budget, Settings
+from traindyno.worker.channel import Channel
+from traindyno.worker.data.stopwatch import Clock, Stopwatch
+from traindyno.worker.devices import Device
+from traindyno.worker.steps import Step, finite_loss
+from traindyno.worker.timing import LEAST_BLOCKS, OVERTIME, Timing
+
+BLOCK_SECONDS = 0.25
+DEFAULT_SECONDS = 5.0
+
+
+class Pace(Record, frozen=True):
+    """Workers run ahead of the clock, so `discarded` batches go first; they deliver in turn, so blocks are multiples
+    of `turn` batches; and at least `measured` batches are timed.
+    """
+
+    discarded: int
+    turn: int
+    measured: int
+
+
+class Renewable(Protocol):
+    """Where the batches come from; it must begin anew before it has given more than are left."""
+
+    def left(self) -> float: ...
+
+    def renew(self) -> None: ...
+
+
+class FlowTiming(Record, frozen=True):
+    """The blocks, and how long each batch of each counted block was waited for."""
+
+    timing: Timing
+    waits: tuple[tuple[float, ...], ...]
+
+
+def pace_of(settings: Settings, batches_in_pass: float = math.inf) -> Pace:
+    """Discard twice what workers may have ready, and measure three times that; of a short pass discard half."""
+    ahead = settings.num_workers * settings.prefetch_factor
+    return Pace(
+        discarded=int(min(max(2, 2 * ahead), batches_in_pass // 2)),
+        turn=max(1, settings.num_workers),
+        measured=max(3, 3 * ahead),
+    )
+
+
+class FlowTimer:
+    """Times blocks of steps, each from where the one before ended.
+
+    Workers go on between two blocks: a pause that belonged to no block would be work that nobody waited for.
+    `at_start` is called when the first block is about to begin.
+    """
+
+    def __init__(
+        self,
+        step: Step,
+        supply: Renewable,
+        waits: Stopwatch,
+        pace: Pace,
+        device: Device,
+        channel: Channel,
+        at_start: Callable[[], None] = lambda: None,
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        self._step, self._supply, self._waits, self._pace = step, supply, waits, pace
+        self._device, self._channel, self._at_start, self._clock = device, channel, at_start, clock
+        self._blocks: list[Block] = []
+        self._waited: list[tuple[float, ...]] = []
+        self._edge: float | None = None
+
+    def run(self, budget: Budget) -> FlowTiming:
+        """Until steady and precise, or the time is up; but always as many batches as the pace wants."""
+        seconds = DEFAULT_SECONDS if budget.seconds is None else budget.seconds
+        self._channel.phase("warm-up")
+        usual = self._discard()
+        steps = self._steps_of_block(usual)
+        self._channel.phase("steps")
+        self._at_start()
+        deadline = self._clock() + seconds
+        while True:
+            loss = self._time_block(steps)
+            value = finite_loss(loss)
+            self._device.check_memory()
+            per_step = [block.seconds / block.steps for block in self._blocks]
+            self._channel.step(len(per_step) * steps, per_step[-1])
+            start = steady_from(per_step)
+            if len(per_step) * steps < self._pace.measured:
+                continue
+            if _precise(per_step, start, budget.relative_interval) or self._late(deadline, seconds):
+                break
+        timing = Timing(blocks=tuple(self._blocks), steady_from=start, first_step_seconds=usual, loss=value)
+        return FlowTiming(timing=timing, waits=tuple(self._waited[-len(timing.counted) :]))
+
+    def _time_block(self, steps: int) -> torch.Tensor | None:
+        if self._supply.left() < steps:
+            self._supply.renew()
+            self._discard()
+            self._edge = None
+        if self._edge is None:
+            self._device.synchronize()
+            self._waits.take()
+            self._edge = self._clock()
+        loss = None
+        for _ in range(steps):
+            loss = self._step()
+        self._device.synchronize()
+        now = self._clock()
+        self._blocks.append(Block(steps=steps, seconds=now - self._edge))
+        self._waited.append(self._waits.take())
+        self._edge = now
+        return loss
+
+    def _discard(self) -> float:
+        """Take what must not count; seconds per step over the later half of it."""
+        half = self._pace.discarded // 2
+        for number in range(half):
+            self._step()
+            self._channel.step(number + 1)
+        self._device.synchronize()
+        middle = self._clock()
+        for number in range(half, self._pace.discarded):
+            self._step()
+            self._channel.step(number + 1)
+        self._device.synchronize()
+        return (self._clock() - middle) / max(1, self._pace.discarded - half)
+
+    def _steps_of_block(self, usual: float) -> int:
+        """Whole turns that last long enough for the clock; of a short pass, what there is."""
+        turns = max(1, round(BLOCK_SECONDS / max(usual, 1e-6) / self._pace.turn))
+        return int(max(1, min(turns * self._pace.turn, self._supply.left())))
+
+    def _late(self, deadline: float, seconds: float) -> bool:
+        late = self._clock() - deadline
+        return late >= 0 and (len(self._blocks) >= LEAST_BLOCKS or late >= OVERTIME * seconds)
+
+
+def _precise(per_step: list[float], start: int | None, relative_interval: float) -> bool:
+    return (
+        start is not None
+        and len(per_step) - start >= LEAST_BLOCKS
+        and precise_enough(per_step[start:], relative_interval)
+    )

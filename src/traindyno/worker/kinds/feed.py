@@ -1,0 +1,120 @@
+"""How fast is training when it is fed? The step on resident data first, then the same step on fresh batches."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import fmean
+
+import msgspec
+
+from traindyno.analysis.intervals import median, median_interval
+from traindyno.core.loading import Loading
+from traindyno.core.records import Measurement, TrialSpec
+from traindyno.worker.batches import host_bytes
+from traindyno.worker.channel import Channel
+from traindyno.worker.data.bad import SkippedExamples
+from traindyno.worker.data.loadable import loadable
+from traindyno.worker.data.placed import PlacedSupply, Supply
+from traindyno.worker.data.stopwatch import Stopwatch
+from traindyno.worker.data.supply import CachedSupply, LoaderSupply, cached_batches
+from traindyno.worker.data.usage import Usage
+from traindyno.worker.devices import Device
+from traindyno.worker.flow_timing import DEFAULT_SECONDS, FlowTimer, FlowTiming, Pace, pace_of
+from traindyno.worker.job import Job
+from traindyno.worker.kinds.bench import set_up
+from traindyno.worker.kinds.loads import bad_of, disk_note, skipping
+from traindyno.worker.kinds.summary import measurement_of
+from traindyno.worker.steps import make_fed_step
+from traindyno.worker.timing import Timing, time_steps
+
+RESIDENT_SHARE = 0.5
+CACHED_PACE = Pace(discarded=4, turn=1, measured=8)
+
+
+@dataclass(frozen=True)
+class Fed:
+    """The fed run, and what was learnt about loading on the way."""
+
+    told: FlowTiming
+    loading: Loading
+    notes: tuple[str, ...] = ()
+
+
+def measure_feed(spec: TrialSpec, device: Device, channel: Channel) -> Measurement:
+    """Both runs are of one process and one model; the resident batch is gone when the fed run begins."""
+    assert spec.feed.supply != "resident", "a speed trial is the resident run"
+    assert spec.feed.depth == "examples", "a model takes whole examples"
+    job, set_up_seconds, resident = _resident(spec, device, channel)
+    with skipping(spec) as skipped:
+        feed = _from_loader if spec.feed.supply == "loader" else _from_cache
+        fed = feed(spec, job, device, channel, skipped)
+        left_out = bad_of(skipped)
+    timing, per_step = fed.told.timing, [block.seconds / block.steps for block in resident.counted]
+    return measurement_of(
+        spec,
+        device,
+        timing.blocks,
+        timing.counted,
+        timing.loss,
+        steady=timing.steady_from is not None,
+        start_up_seconds=set_up_seconds,
+        first_step_seconds=resident.first_step_seconds,
+        examples_in_data=job.examples_in_data,
+        loading=msgspec.structs.replace(
+            fed.loading,
+            resident_step_seconds=median(per_step),
+            resident_ci95=median_interval(per_step),
+            wait_seconds=median([fmean(waits) for waits in fed.told.waits]),
+            **left_out,
+        ),
+        notes=[*job.notes, *fed.notes],
+    )
+
+
+def _resident(spec: TrialSpec, device: Device, channel: Channel) -> tuple[Job, float, Timing]:
+    bench = set_up(spec, device, channel)
+    seconds = DEFAULT_SECONDS if spec.budget.seconds is None else spec.budget.seconds
+    timing = time_steps(bench.step, device, channel, RESIDENT_SHARE * seconds, spec.budget.relative_interval)
+    return bench.job, bench.start_up_seconds, timing
+
+
+def _from_loader(spec: TrialSpec, job: Job, device: Device, channel: Channel, skipped: SkippedExamples | None) -> Fed:
+    channel.phase("data")
+    with LoaderSupply(loadable(job.source), spec, skipped, lambda: channel.step(0)) as supply:
+        start_up_seconds, first = supply.start()
+        batch_bytes, fill_seconds = host_bytes(first), getattr(first, "fill_seconds", None)
+        del first
+        usage, pace = Usage(), pace_of(spec.settings, supply.batches_in_pass)
+        told = _timed(supply, pace, spec, job, device, channel, lambda: usage.begin(supply.flow))
+        used, warmth = usage.end(supply.flow), supply.warmth
+    batches = sum(block.steps for block in told.timing.blocks)
+    loading = Loading(
+        start_up_seconds=start_up_seconds,
+        fill_seconds=fill_seconds,
+        batch_bytes=batch_bytes,
+        worker_cpu_seconds=used.cpu_seconds_per(batches),
+        cached_share=warmth.cached_share,
+    )
+    return Fed(told, loading, (*warmth.notes, *disk_note(spec, used.disk_bytes, batches)))
+
+
+def _from_cache(spec: TrialSpec, job: Job, device: Device, channel: Channel, skipped: SkippedExamples | None) -> Fed:
+    channel.phase("data")
+    with LoaderSupply(loadable(job.source), spec, skipped, lambda: channel.step(0)) as supply:
+        batches = cached_batches(supply)
+    told = _timed(CachedSupply(batches), CACHED_PACE, spec, job, device, channel, lambda: None)
+    return Fed(told, Loading(batch_bytes=host_bytes(batches[0])))
+
+
+def _timed(
+    supply: Supply,
+    pace: Pace,
+    spec: TrialSpec,
+    job: Job,
+    device: Device,
+    channel: Channel,
+    at_start: Callable[[], None],
+) -> FlowTiming:
+    waits = Stopwatch()
+    with PlacedSupply(supply, loadable(job.source), spec.settings, device.torch_device, waits) as placed:
+        step = make_fed_step(job, placed.next, spec.workload, spec.settings, device)
+        return FlowTimer(step, placed, waits, pace, device, channel, at_start).run(spec.budget)

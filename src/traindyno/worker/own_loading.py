@@ -1,0 +1,142 @@
+"""Loading from the user's own dataset or loader, as far as their inside is known: items, and how they are collated."""
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils.data import IterableDataset
+
+from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.loading import Depth
+from traindyno.core.records import Settings
+from traindyno.worker.batches import check_size, guarded, to_device
+from traindyno.worker.data.bad import SkippedExamples
+from traindyno.worker.data.loading import Endless, make_loader
+from traindyno.worker.data.sampling import EndlessBatches
+from traindyno.worker.data.staged import Clock, Laps, Stages
+from traindyno.worker.data.stopwatch import Stopwatch
+from traindyno.worker.data.warmth import Alive, Warmth, make_cold
+
+Epoch = Callable[[int], Iterable[int]]
+
+
+@dataclass(frozen=True)
+class OwnParts:
+    """What a loader over the user's data is built of. A stream has no `epoch` of indices."""
+
+    dataset: Any
+    collate: Callable[[Any], Any]
+    what: str
+    epoch: Epoch | None = None
+    others: dict[str, Any] = field(default_factory=dict)
+
+    def endless(self, settings: Settings) -> Endless:
+        others = {name: value for name, value in self.others.items() if settings.num_workers or name != "timeout"}
+        if self.epoch is None:
+            stream = EndlessStream(self.dataset)
+            return make_loader(stream, settings, self.collate, self.what, batch_size=settings.batch_size, **others)
+        batches = EndlessBatches(self.epoch, settings.batch_size)
+        return make_loader(self.dataset, settings, self.collate, self.what, batches=batches, **others)
+
+
+class OwnLoading:
+    """How a trial loads from the user's data; what the data consists of, `parts` tells."""
+
+    examples: int
+
+    @property
+    def notes(self) -> list[str]:
+        return []
+
+    def parts(self, seed: int) -> OwnParts:
+        raise NotImplementedError
+
+    def endless(
+        self, settings: Settings, seed: int, skipped: SkippedExamples | None, depth: Depth, drawn: int | None
+    ) -> Endless:
+        if depth != "examples":
+            raise UsageError(f"your own dataset cannot stop at {depth}", "its items are one piece; leave that run out")
+        check_size(settings.batch_size, self.examples)
+        return self.parts(seed).endless(settings)
+
+    def staged(self, settings: Settings, seed: int, skipped: SkippedExamples | None) -> "OwnStaged":
+        check_size(settings.batch_size, self.examples)
+        return OwnStaged(self.parts(seed), settings.batch_size)
+
+    @contextlib.contextmanager
+    def placing(
+        self, take: Callable[[], Any], settings: Settings, device: torch.device, waits: Stopwatch
+    ) -> Iterator[Callable[[], Any]]:
+        timed, non_blocking = waits.around(take), settings.pin_memory
+        yield lambda: to_device(timed(), device, non_blocking)
+
+    def warm(self, settings: Settings, seed: int, skipped: SkippedExamples | None, alive: Alive) -> Warmth:
+        """Which files the user's code reads is not known."""
+        return Warmth()
+
+    def cold(self) -> Warmth:
+        return make_cold(())
+
+
+class EndlessStream(IterableDataset[Any]):
+    """The user's stream begun anew whenever it ends. All else about it is the user's own.
+
+    `worker_init_fn` may divide the work by setting attributes of the dataset, so they are handed on both ways.
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self.__dict__["_dataset"] = dataset
+
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            empty = True
+            for item in self._dataset:
+                empty = False
+                yield item
+            if empty:
+                raise TraindynoError("the stream is empty", "check the path and the filters that make up the data")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.__dict__["_dataset"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._dataset, name, value)
+
+
+class OwnStaged:
+    """Batches of the user's data in this process: items in one stage, since their inside is not known."""
+
+    def __init__(self, parts: OwnParts, batch_size: int) -> None:
+        self._parts, self._batch_size = parts, batch_size
+        self._stream = iter(EndlessStream(parts.dataset)) if parts.epoch is None else iter(())
+        self._batches = iter(EndlessBatches(parts.epoch, batch_size)) if parts.epoch is not None else iter(())
+        self._indices: list[int] = next(self._batches, [])
+
+    def touch(self) -> None:
+        if self._indices:
+            self._items()
+
+    def make(self, clock: Clock) -> tuple[Stages, Any]:
+        laps = Laps(clock)
+        laps.start()
+        items = self._items()
+        laps.lap("example")
+        batch = guarded(self._parts.what, lambda: self._parts.collate(items))
+        laps.lap("collate")
+        self._indices = next(self._batches, [])
+        return laps.stages(), batch
+
+    def _items(self) -> Any:
+        return guarded(self._parts.what, self._read)
+
+    def _read(self) -> Any:
+        dataset = self._parts.dataset
+        if not self._indices:
+            return list(itertools.islice(self._stream, self._batch_size))
+        whole_batches = getattr(dataset, "__getitems__", None)
+        return whole_batches(self._indices) if whole_batches else [dataset[index] for index in self._indices]

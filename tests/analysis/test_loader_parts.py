@@ -1,0 +1,120 @@
+"""What probes, loader trials and fed trials tell about the parts of a pipeline."""
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from search.fake_loader import FakeMachine, loader_template
+from traindyno.analysis.loader_fit import read_parts
+from traindyno.analysis.loader_parts import ASSUMED_HAND_OFF_SECONDS, LoaderParts
+from traindyno.core.loading import Feed
+from traindyno.core.records import TrialKind, TrialRecord, TrialSpec
+
+
+def trial(machine: FakeMachine, kind: TrialKind, workers: int = 0, **feed: object) -> TrialRecord:
+    return machine.run(spec(machine, kind, workers, **feed))
+
+
+def spec(machine: FakeMachine, kind: TrialKind, workers: int = 0, **feed: object) -> TrialSpec:
+    template = loader_template(machine.device)
+    changed = msgspec.structs.replace(template.settings, num_workers=workers)
+    supply = "resident" if kind == "probe" else "loader"
+    return msgspec.structs.replace(
+        template,
+        kind=kind,
+        settings=changed,
+        feed=Feed(supply=supply, **feed),  # type: ignore[arg-type]
+    )
+
+
+def parts_of(machine: FakeMachine, *records: TrialRecord) -> LoaderParts:
+    parts = read_parts((trial(machine, "probe"), *records), machine.cpus)
+    assert parts is not None
+    return parts
+
+
+def quiet(**options: object) -> FakeMachine:
+    return FakeMachine(**{"noise": 0.0, "jitter": 0.0, **options})  # type: ignore[arg-type]
+
+
+def test_before_a_probe_nothing_is_known() -> None:
+    machine = quiet()
+    assert read_parts([trial(machine, "load", 4)], 8) is None
+
+
+def test_a_probe_tells_load_step_and_transfer() -> None:
+    parts = parts_of(quiet(cpu_share=0.8))
+    assert parts.load_seconds == pytest.approx(0.29)
+    assert parts.load_cpu_share == pytest.approx(0.8)
+    assert parts.step_seconds == pytest.approx(0.05)
+    assert parts.transfer_seconds == pytest.approx(0.002)
+
+
+def test_the_hand_over_is_assumed_until_a_trial_tells_it() -> None:
+    machine = quiet(hand_off_seconds=0.004)
+    assert parts_of(machine).hand_off_seconds == ASSUMED_HAND_OFF_SECONDS
+    assert parts_of(machine, trial(machine, "load", 4)).hand_off_seconds == 0.004
+
+
+def test_batches_that_differ_keep_their_pattern() -> None:
+    even, uneven = parts_of(quiet()), parts_of(quiet(jitter=0.4))
+    assert max(even.load_pattern) == pytest.approx(1.0)
+    assert max(uneven.load_pattern) > 1.3
+    assert sum(uneven.load_pattern) / len(uneven.load_pattern) == pytest.approx(1.0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.floats(0, 0.3), st.sampled_from([1.0, 0.4]), st.sampled_from([2, 4, 8, 16]))
+def test_once_the_loader_was_tried_alone_its_forecast_there_agrees(
+    overhead: float, hyperthreads: float, cpus: int
+) -> None:
+    machine = quiet(cpus=cpus, worker_overhead=overhead, hyperthreads=hyperthreads)
+    tried = trial(machine, "load", cpus)
+    parts = parts_of(machine, tried)
+    assert tried.measurement is not None
+    forecast = parts.forecast(tried.spec.settings, alone=True).step_seconds
+    assert forecast == pytest.approx(tried.measurement.step_seconds, rel=0.05)
+
+
+def test_two_counts_tell_workers_own_slowness_from_crowding() -> None:
+    machine = quiet(cpus=16, worker_overhead=0.2, hyperthreads=1.0, cpu_share=1.0)
+    slow = parts_of(machine, trial(machine, "load", 1), trial(machine, "load", 16))
+    assert slow.overhead > 0.12
+    crowded = quiet(cpus=16, worker_overhead=0.0, hyperthreads=0.2, cpu_share=1.0)
+    parts = parts_of(crowded, trial(crowded, "load", 2), trial(crowded, "load", 16))
+    assert parts.crowding > 0.35
+    assert parts.overhead < 0.08
+
+
+def test_trials_that_go_less_deep_or_start_cold_say_nothing_about_workers() -> None:
+    machine = quiet(cold_seconds=2.0)
+    plain = parts_of(machine)
+    shallow = parts_of(machine, trial(machine, "load", 8, depth="bytes"), trial(machine, "load", 8, cold=True))
+    assert (shallow.overhead, shallow.crowding) == (plain.overhead, plain.crowding)
+
+
+def test_a_loader_held_up_by_the_hand_over_is_not_taken_for_slow_workers() -> None:
+    machine = quiet(stages={"fetch": 0.001}, hand_off_seconds=0.01)
+    plain = parts_of(machine)
+    tried = parts_of(machine, trial(machine, "load", 8))
+    assert (tried.overhead, tried.crowding) == (plain.overhead, plain.crowding)
+    assert tried.forecast(spec(machine, "load", 8).settings, alone=True).step_seconds == pytest.approx(0.01)
+
+
+def test_fed_trials_tell_how_much_a_step_on_the_cpu_suffers_from_workers() -> None:
+    calm, touchy = (quiet(device="cpu", cpus=4, step_seconds=0.4, interference=value) for value in (0.0, 2.5))
+    fitted = [parts_of(machine, trial(machine, "feed", 2)).step_sensitivity for machine in (calm, touchy)]
+    assert fitted[0] < fitted[1]
+
+
+def test_a_step_on_a_gpu_does_not_share_cpus_with_workers() -> None:
+    parts = parts_of(quiet())
+    assert parts.step_threads == 1.0
+    assert parts.step_sensitivity == 1.0
+
+
+def test_the_loader_alone_has_neither_step_nor_copy() -> None:
+    parts = parts_of(quiet())
+    alone = parts.pipeline(spec(quiet(), "load", 4).settings, alone=True)
+    assert (alone.step_seconds, alone.transfer_seconds) == (0.0, 0.0)

@@ -1,0 +1,222 @@
+"""The planted bottleneck must be the one that is named."""
+
+import random
+
+import msgspec
+import pytest
+
+from search.fake_loader import FakeMachine, loader_template, run_loader
+from traindyno.analysis.stalls import conclude_stalls
+from traindyno.core.answers import Remedy, StallCause, StallsAnswer
+from traindyno.core.codec import encode
+from traindyno.core.errors import NothingMeasuredError
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import TrialRecord, TrialSpec
+from traindyno.core.requests import Bench, StallsRequest
+from traindyno.search.stalls import StallsPlan
+
+LIGHT = {"fetch": 0.001, "decode": 0.002, "augment": 0.001}
+
+
+def template(machine: FakeMachine, workers: int = 4) -> TrialSpec:
+    made = loader_template(machine.device)
+    return msgspec.structs.replace(made, settings=msgspec.structs.replace(made.settings, num_workers=workers))
+
+
+def request(machine: FakeMachine, workers: int = 4, also: tuple[str, ...] = ()) -> StallsRequest:
+    made = template(machine, workers)
+    return StallsRequest(workload=made.workload, bench=Bench(device=machine.device), settings=made.settings, also=also)
+
+
+def study(machine: FakeMachine, workers: int = 4, also: tuple[str, ...] = ()) -> list[TrialRecord]:
+    return run_loader(StallsPlan(template(machine, workers), also=also), machine)
+
+
+def concluded(machine: FakeMachine, workers: int = 4, also: tuple[str, ...] = ()) -> StallsAnswer:
+    asked = request(machine, workers, also)
+    return conclude_stalls(asked, study(machine, workers, also), usable_cpus=machine.cpus)
+
+
+def cause(answer: StallsAnswer, name: str) -> StallCause:
+    return next(each for each in answer.causes if each.cause == name)
+
+
+def remedy(answer: StallsAnswer, words: str) -> Remedy | None:
+    return next((each for each in answer.remedies if words in each.action), None)
+
+
+PLANTED = {
+    "data: fetch": {"stages": {"fetch": 0.6, "decode": 0.1, "augment": 0.05, "collate": 0.01}},
+    "data: decode": {"stages": {"fetch": 0.05, "decode": 0.6, "augment": 0.1, "collate": 0.01}},
+    "data: augment": {"stages": {"fetch": 0.05, "decode": 0.1, "augment": 0.6, "collate": 0.01}},
+    "data: example": {"stages": {"example": 0.7}},
+    "data: hand-off": {"stages": LIGHT, "hand_off_seconds": 0.08},
+    "transfer": {"stages": LIGHT, "transfer_seconds": 0.02},
+    "launch": {"stages": LIGHT, "transfer_seconds": 0.0, "launch_share": 0.97},
+    "compute": {"stages": LIGHT, "transfer_seconds": 0.0},
+}
+
+
+@pytest.mark.parametrize("bound", PLANTED)
+@pytest.mark.parametrize("seed", range(2))
+def test_the_planted_bottleneck_is_named(bound: str, seed: int) -> None:
+    answer = concluded(FakeMachine(**PLANTED[bound], seed=seed))  # type: ignore[arg-type]
+    assert answer.bound == bound
+
+
+@pytest.mark.parametrize("bound", ["data: decode", "data: augment"])
+def test_on_a_cpu_too_the_planted_stage_is_named(bound: str) -> None:
+    machine = FakeMachine(device="cpu", cpus=2, step_seconds=0.2, **PLANTED[bound])  # type: ignore[arg-type]
+    assert concluded(machine, workers=1).bound == bound
+
+
+def test_the_shares_of_the_step_are_those_that_were_planted() -> None:
+    """Two workers take 0.4 s per batch where a step takes 0.05: seven eighths are waiting."""
+    machine = FakeMachine(
+        stages={"fetch": 0.2, "decode": 0.6}, worker_overhead=0.0, transfer_seconds=0.0, jitter=0.0, oversubscription=0
+    )
+    answer = concluded(machine, workers=2)
+    assert answer.stall_share == pytest.approx(0.875, abs=0.01)
+    assert answer.stall_share_ci95[0] <= answer.stall_share <= answer.stall_share_ci95[1]
+    assert cause(answer, "decode").exposed_share == pytest.approx(0.75 * 0.875, abs=0.02)
+    assert cause(answer, "fetch").exposed_share == pytest.approx(0.25 * 0.875, abs=0.02)
+
+
+def test_the_exposed_causes_add_up_to_the_stall() -> None:
+    answer = concluded(FakeMachine(**PLANTED["data: decode"]))  # type: ignore[arg-type]
+    exposed = sum(each.exposed_share for each in answer.causes if each.cause != "page cache")
+    assert exposed == pytest.approx(answer.stall_share, abs=0.01)
+
+
+def test_what_the_step_hides_is_told_beside_what_it_waits_for() -> None:
+    answer = concluded(FakeMachine(stages={"fetch": 0.01, "decode": 0.1}, step_seconds=0.1, transfer_seconds=0.0))
+    assert answer.bound == "compute"
+    assert cause(answer, "decode").hidden_seconds == pytest.approx(0.1, rel=0.1)
+    assert any("Hidden behind the step: decoding" in verdict for verdict in answer.verdicts)
+
+
+def test_a_cold_page_cache_is_a_cause_of_its_own() -> None:
+    answer = concluded(FakeMachine(stages=LIGHT, transfer_seconds=0.0, cold_seconds=1.0))
+    assert answer.bound == "compute"
+    assert cause(answer, "page cache").exposed_share > 0.5
+    assert answer.runs["cold"].note is not None
+    assert "dropped" in answer.runs["cold"].note
+
+
+def test_storage_that_keeps_up_is_said_to() -> None:
+    answer = concluded(FakeMachine(stages=LIGHT))
+    assert any("storage keeps up" in verdict for verdict in answer.verdicts)
+
+
+def test_predictions_stand_beside_the_runs_and_agree() -> None:
+    answer = concluded(FakeMachine(**PLANTED["data: decode"]))  # type: ignore[arg-type]
+    for name in ("resident", "host_cached", "warm"):
+        assert answer.predicted[name] == pytest.approx(answer.runs[name].step_seconds, rel=0.05)
+        assert answer.runs[name].predicted_step_seconds == answer.predicted[name]
+    assert answer.runs["cold"].predicted_step_seconds is None
+
+
+def test_predictions_agree_over_many_machines() -> None:
+    """Half of them within 5 %, from parts that were measured separately."""
+    misses = []
+    for seed in range(9):
+        chance = random.Random(seed)
+        step = 10 ** chance.uniform(-2, -0.5)
+        load = step * 10 ** chance.uniform(-0.3, 1.3)
+        machine = FakeMachine(cpus=16, step_seconds=step, stages={"fetch": 0.2 * load, "decode": 0.8 * load}, seed=seed)
+        answer = concluded(machine, workers=chance.choice([1, 2, 4, 8]))
+        misses.append(abs(answer.predicted["warm"] / answer.runs["warm"].step_seconds - 1))
+    assert sorted(misses)[len(misses) // 2] <= 0.05
+
+
+def test_another_source_is_run_predicted_and_offered() -> None:
+    prepared = "prepared:/data/small"
+    machine = FakeMachine(**PLANTED["data: decode"], sources={prepared: {"fetch": 0.02, "augment": 0.02}})  # type: ignore[arg-type]
+    answer = concluded(machine, also=(prepared,))
+    run = answer.runs["prepared"]
+    assert run.source == prepared
+    assert run.predicted_step_seconds == pytest.approx(run.step_seconds, rel=0.05)
+    offered = remedy(answer, f"read from {prepared}, as measured here")
+    assert offered is not None
+    assert offered.predicted_speedup == pytest.approx(answer.runs["warm"].step_seconds / run.step_seconds)
+    assert remedy(answer, "decode once into a prepared set") is None
+
+
+def test_more_workers_are_the_cheapest_remedy_while_there_are_cpus() -> None:
+    answer = concluded(FakeMachine(cpus=16, **PLANTED["data: decode"]))  # type: ignore[arg-type]
+    first = answer.remedies[0]
+    assert first.action.endswith("workers instead of 4")
+    assert first.command is not None
+    assert first.command.startswith("traindyno stalls --model torchvision:resnet50 --data folder:/data")
+
+
+def test_the_gain_of_more_workers_comes_true() -> None:
+    machine = FakeMachine(cpus=16, **PLANTED["data: decode"])  # type: ignore[arg-type]
+    before = concluded(machine)
+    count = int(before.remedies[0].action.split()[1])
+    after = concluded(machine, workers=count)
+    gained = before.runs["warm"].step_seconds / after.runs["warm"].step_seconds
+    assert before.remedies[0].predicted_speedup == pytest.approx(gained, rel=0.1)
+
+
+def test_without_cpus_left_preparing_and_more_cpus_are_offered() -> None:
+    answer = concluded(FakeMachine(cpus=4, **PLANTED["data: decode"]))  # type: ignore[arg-type]
+    prepare = remedy(answer, "prepared set")
+    assert prepare is not None
+    assert prepare.command == "traindyno data prepare folder:/data prepared"
+    assert prepare.predicted_speedup > 2
+    assert remedy(answer, "give the job 8 CPUs instead of 4") is not None
+
+
+def test_data_that_is_slow_to_fetch_is_offered_to_be_held_in_ram() -> None:
+    answer = concluded(FakeMachine(cpus=4, **PLANTED["data: fetch"]))  # type: ignore[arg-type]
+    held = remedy(answer, "RAM")
+    assert held is not None
+    assert "--data memory:folder:/data" in (held.command or "")
+
+
+def test_transfers_are_offered_pinning_and_launches_a_larger_batch() -> None:
+    moving = concluded(FakeMachine(**PLANTED["transfer"]))  # type: ignore[arg-type]
+    assert "--pin-memory" in (moving.remedies[0].command or "")
+    launching = concluded(FakeMachine(**PLANTED["launch"]))  # type: ignore[arg-type]
+    assert launching.remedies[0].action == "use a batch of 128"
+    assert launching.remedies[0].predicted_speedup == pytest.approx(2 / 1.06, rel=0.05)
+
+
+def test_a_step_that_is_itself_the_limit_needs_no_remedy_of_loading() -> None:
+    assert concluded(FakeMachine(**PLANTED["compute"])).remedies == ()  # type: ignore[arg-type]
+
+
+def test_no_remedy_promises_more_than_resident_data_gives() -> None:
+    for planted in PLANTED:
+        if not planted.startswith("data"):
+            continue
+        answer = concluded(FakeMachine(**PLANTED[planted]))  # type: ignore[arg-type]
+        most = answer.runs["warm"].step_seconds / answer.runs["resident"].step_seconds
+        assert all(each.predicted_speedup <= most * 1.001 for each in answer.remedies)
+
+
+def test_a_stall_within_the_noise_is_none() -> None:
+    for seed in range(5):
+        machine = FakeMachine(stages=LIGHT, transfer_seconds=0.0, noise=0.012, seed=seed)
+        assert concluded(machine).bound == "compute"
+
+
+def test_a_run_that_failed_is_named_and_the_others_are_still_compared() -> None:
+    machine = FakeMachine(**PLANTED["data: decode"])  # type: ignore[arg-type]
+    asked = request(machine)
+    history = [record for record in study(machine) if record.spec.feed.supply != "cached"]
+    answer = conclude_stalls(asked, history, usable_cpus=8)
+    assert answer.bound == "data: decode"
+    assert "host_cached" not in answer.runs
+
+
+def test_without_the_runs_that_matter_there_is_no_answer() -> None:
+    machine = FakeMachine(failures={4: Outcome.HANG})
+    with pytest.raises(NothingMeasuredError):
+        concluded(machine)
+
+
+def test_an_answer_can_be_stored() -> None:
+    answer = concluded(FakeMachine(**PLANTED["data: fetch"]))  # type: ignore[arg-type]
+    assert msgspec.json.decode(encode(answer), type=StallsAnswer) == answer

@@ -1,0 +1,156 @@
+"""Loader and stalls studies as people read them: tables, lines to copy, pictures."""
+
+import tomllib
+from typing import Any
+
+import msgspec
+
+from report.loader_documents import (
+    ADOPTED,
+    grid_document,
+    loader_answer,
+    loader_document,
+    point,
+    run,
+    stalls_answer,
+    stalls_document,
+)
+from traindyno.core.answers import Document
+from traindyno.report.renderers.console import render_console
+from traindyno.report.renderers.csv_rows import render_csv
+from traindyno.report.settings_text import loader_line, toml
+from traindyno.report.views import view_of
+
+
+def chart_of(document: Document) -> dict[str, Any]:
+    chart = view_of(document).chart(document)
+    assert chart is not None
+    return chart
+
+
+def values(chart: dict[str, Any], field: str) -> list[Any]:
+    return [row[field] for rows in chart["datasets"].values() for row in rows if field in row]
+
+
+def lines_of(document: Document, width: int = 100) -> list[str]:
+    return render_console(document, width=width).splitlines()
+
+
+def test_the_recommended_loader_can_be_copied_as_code_and_as_toml() -> None:
+    adoption = view_of(loader_document()).adoptions(loader_document())[0]
+    assert loader_line(adoption) == (
+        "loader = DataLoader(dataset, batch_size=64, shuffle=True, drop_last=True, num_workers=12, prefetch_factor=2, "
+        "pin_memory=True, persistent_workers=True)"
+    )
+    assert tomllib.loads(toml(adoption))["settings"] == {
+        "batch_size": 64, "precision": "fp32", "device": "cuda:0", "num_workers": 12, "prefetch_factor": 2,
+        "pin_memory": True, "persistent_workers": True, "decoder": "simplejpeg",
+    }  # fmt: skip
+
+
+def test_a_loader_without_workers_names_no_knob_that_torch_would_refuse() -> None:
+    alone = msgspec.structs.replace(ADOPTED, num_workers=0, prefetch_factor=None, persistent_workers=False)
+    document = loader_document(answer=loader_answer(recommended=alone))
+    line = loader_line(view_of(document).adoptions(document)[0])
+    assert "num_workers=0, pin_memory=True)" in line
+
+
+def test_the_line_to_copy_stands_whole_in_every_text() -> None:
+    console = " ".join(render_console(loader_document(), width=80).split())
+    assert "num_workers=12, prefetch_factor=2, pin_memory=True, persistent_workers=True)" in console
+
+
+def test_the_recommended_count_is_marked_and_an_unsteady_one_too() -> None:
+    lines = lines_of(loader_document())
+    assert [line.split()[0] for line in lines if line.endswith("recommended")] == ["12", "12"]
+    assert [line.split()[0] for line in lines if line.endswith("not steady")] == ["15"]
+
+
+def test_what_nobody_measured_has_no_column() -> None:
+    bare = point(2, 400.0, start_up_seconds=None, p95_batch_seconds=None, longest_batch_seconds=None)
+    text = render_console(loader_document(answer=loader_answer(points=(bare,), stages=(), effects=(), cpu_scaling=())))
+    assert "start-up" not in text.split("Recommended")[0]
+    assert "predicted" not in text
+
+
+def test_the_grid_is_printed_as_a_table_of_rates_and_in_the_form_of_the_notes() -> None:
+    lines = lines_of(grid_document())
+    assert any(line.split() == ["15", "2,800", "2,719", "2,393"] for line in lines)
+    note = next(line.split() for line in lines if line.startswith("places365") and " 8     64 " in line)
+    assert note[:3] == ["places365", "8", "64"]
+    assert note[3:5] == ["42.7", "ms"]
+    assert sum(line.startswith("places365") for line in lines) == 18
+
+
+def test_predictions_stand_beside_what_was_measured() -> None:
+    warm = next(line for line in lines_of(stalls_document()) if line.startswith("warm"))
+    assert "80.4 ± 1.0 ms" in warm
+    assert warm.split()[-4:] == ["83.1", "ms", "+3.4", "%"]
+
+
+def test_a_run_from_another_source_names_it_and_notes_are_told() -> None:
+    text = render_console(stalls_document(), width=120)
+    assert "prepared (prepared:/data/imagenet-256)" in text
+    assert "cold: the page cache was dropped: 2 % of the pages were left" in text
+
+
+def test_the_verdict_comes_before_the_cheapest_remedy() -> None:
+    text = render_console(stalls_document(), width=100)
+    assert text.index("Data-bound (decode): 52 % of each step is waiting (51 to 54 %)") < text.index("Cheapest remedy")
+
+
+def test_waiting_that_may_be_chance_is_not_claimed() -> None:
+    answer = stalls_answer(bound="launch", stall_share=0.4, stall_share_ci95=(0.0, 0.9))
+    text = render_console(stalls_document(answer=answer), width=100)
+    assert "Launch-bound: no waiting is shown (0 to 90 % of each step)" in text
+
+
+def test_skipped_examples_are_said() -> None:
+    assert "Skipped: 3 examples" in render_console(stalls_document(), width=100)
+    assert "Skipped" not in render_console(loader_document(), width=100)
+
+
+def test_every_point_of_the_search_and_the_grid_is_a_row_of_the_sheet() -> None:
+    answer = loader_answer(grid=grid_document().answer.grid)
+    rows = render_csv(loader_document(answer=answer)).splitlines()
+    assert len(rows) == 1 + 5 + 18
+
+
+def test_the_heat_map_has_a_cell_for_every_pair() -> None:
+    chart = chart_of(grid_document())
+    cells = set(zip(values(chart, "workers"), values(chart, "batch_size"), strict=True))
+    assert cells == {(workers, size) for workers in (0, 1, 2, 4, 8, 15) for size in (16, 64, 256)}
+
+
+def test_a_resident_rate_far_above_is_told_and_does_not_flatten_the_curve() -> None:
+    near = chart_of(loader_document())
+    far = chart_of(loader_document(answer=loader_answer(resident_examples_per_second=50_000.0)))
+    assert "resident data: 2,214 examples/s" in values(near, "label")
+    assert "resident data: 50,000 examples/s (far above)" in values(far, "label")
+    assert _ceiling(far) == _ceiling(chart_of(loader_document(answer=loader_answer(resident_examples_per_second=None))))
+
+
+def _ceiling(chart: dict[str, Any]) -> float:
+    domains = [
+        layer["encoding"]["y"]["scale"]["domain"][1]
+        for layer in chart["vconcat"][0]["layer"]
+        if "scale" in layer["encoding"].get("y", {})
+    ]
+    return max(domains)
+
+
+def test_the_parts_of_a_fed_step_add_up_to_what_it_took() -> None:
+    rows = [row for part in chart_of(stalls_document())["datasets"].values() for row in part if "part" in row]
+    warm = [row for row in rows if row["run"] == "warm"]
+    assert [row["part"] for row in warm] == ["computing", "decode", "augment", "fetch", "transfer"]
+    assert abs(max(row["end"] for row in warm) - 80.4) < 0.1
+    cold = [row for row in rows if row["run"] == "cold"]
+    assert [row["part"] for row in cold] == [*(row["part"] for row in warm), "page cache"]
+    prepared = [row for row in rows if row["run"] == "prepared"]
+    assert [row["part"] for row in prepared] == ["computing", "waiting for data"]
+
+
+def test_a_loader_that_keeps_up_shows_no_waiting() -> None:
+    answer = stalls_answer(runs={"resident": run("resident", 0.04), "warm": run("warm", 0.0399)}, causes=())
+    rows = values(chart_of(stalls_document(answer=answer)), "part")
+    assert set(rows) == {"computing"}

@@ -1,0 +1,204 @@
+"""Loaders without end: which examples they deliver, with which settings, and what they do when something is wrong."""
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import psutil
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
+
+from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.records import Settings
+from traindyno.worker.data.flow import Flow
+from traindyno.worker.data.loading import UnpicklableError
+from traindyno.worker.data.sampling import EndlessBatches, Shuffled
+from traindyno.worker.data.worker_faults import HandOverError, WorkerEndedError
+from traindyno.worker.errors import DataError
+from traindyno.worker.loaders import dataset_source, loader_source
+
+TEN = TensorDataset(torch.arange(10))
+
+
+class Evens(IterableDataset[int]):
+    """A stream that workers share because `share_out` tells each of them its part, as torch's manual has it."""
+
+    start, step = 0, 1
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(2 * self.start, 20, 2 * self.step))
+
+    def __len__(self) -> int:
+        return 10
+
+
+def share_out(number: int) -> None:
+    worker = get_worker_info()
+    assert worker is not None
+    worker.dataset.start, worker.dataset.step = number, worker.num_workers  # type: ignore[attr-defined]
+
+
+class Locked(Dataset[int]):
+    """Holds something that cannot travel."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return 10
+
+    def __getitem__(self, index: int) -> int:
+        return index
+
+
+class Generators(Locked):
+    """Items that cannot travel either."""
+
+    def __getitem__(self, index: int) -> Any:
+        return (number for number in range(index))
+
+
+def flow_of(data: Any, **knobs: Any) -> Flow:
+    source = loader_source(data) if isinstance(data, DataLoader) else dataset_source(data)
+    knobs = {"batch_size": 2, "num_workers": 1, **knobs}
+    return Flow(source.endless(Settings(**knobs), seed=1, skipped=None, depth="examples", drawn=None))
+
+
+def taken(flow: Flow, count: int) -> list[Any]:
+    with flow:
+        return [flow.start()[1], *(flow.take() for _ in range(count - 1))]
+
+
+@given(st.integers(1, 40), st.integers(0, 5), st.data())
+@settings(max_examples=50)
+def test_every_epoch_deals_each_example_at_most_once_in_whole_batches(examples: int, seed: int, data: Any) -> None:
+    batch_size = data.draw(st.integers(1, examples))
+    per_epoch = examples // batch_size
+    batches = list(islice(EndlessBatches(Shuffled(examples, seed), batch_size), 3 * per_epoch))
+    assert {len(batch) for batch in batches} == {batch_size}
+    for epoch in range(3):
+        tickets = [ticket for batch in batches[epoch * per_epoch : (epoch + 1) * per_epoch] for ticket in batch]
+        assert {ticket // examples for ticket in tickets} == {epoch}
+        assert len({ticket % examples for ticket in tickets}) == per_epoch * batch_size
+
+
+def test_the_order_changes_with_epoch_and_seed_and_with_nothing_else() -> None:
+    first, same, other = Shuffled(50, 1), Shuffled(50, 1), Shuffled(50, 2)
+    assert first(0) == same(0) != other(0)
+    assert [ticket - 50 for ticket in first(1)] != first(0)
+
+
+def test_a_part_of_the_examples_is_drawn_once_and_kept() -> None:
+    part = Shuffled(50, 1, drawn=7)
+    assert sorted(part(0)) == sorted(ticket - 50 for ticket in part(1)) == sorted(part.drawn)
+    assert len(part.drawn) == 7
+
+
+def test_an_epoch_can_be_ended_and_the_next_begun() -> None:
+    batches = EndlessBatches(Shuffled(10, 1), 2)
+    running = iter(batches)
+    assert {ticket // 10 for ticket in next(running)} == {0}
+    batches.finish()
+    assert list(running) == []
+    assert {ticket // 10 for ticket in next(iter(batches))} == {1}
+
+
+def test_a_sampler_that_gives_no_whole_batch_does_not_loop_for_ever() -> None:
+    with pytest.raises(TraindynoError, match="before it gave one batch of 4"):
+        next(iter(EndlessBatches(lambda _: [1, 2, 3], 4)))
+
+
+def test_the_settings_become_those_of_the_loader() -> None:
+    settings = Settings(batch_size=2, num_workers=3, prefetch_factor=4, persistent_workers=True)
+    loader = dataset_source(TEN).endless(settings, 0, None, "examples", None).loader
+    assert (loader.num_workers, loader.prefetch_factor, loader.persistent_workers) == (3, 4, True)
+    assert loader.multiprocessing_context.get_start_method() == "fork"
+
+
+def test_a_users_dataset_goes_on_from_epoch_to_epoch() -> None:
+    batches = taken(flow_of(TEN, num_workers=2), 10)
+    for epoch in (batches[:5], batches[5:]):
+        assert sorted(torch.cat([batch[0] for batch in epoch]).tolist()) == list(range(10))
+
+
+def test_a_users_sampler_and_collate_function_are_kept_and_begun_anew() -> None:
+    loader = DataLoader(
+        TEN, batch_size=5, sampler=[3, 1, 4, 1, 5], collate_fn=lambda items: [int(each[0]) for each in items]
+    )
+    assert taken(flow_of(loader, batch_size=2), 4) == [[3, 1], [4, 1], [3, 1], [4, 1]]
+
+
+def test_a_users_stream_is_shared_as_its_own_initialisation_wants_it_and_begun_anew() -> None:
+    loader = DataLoader(Evens(), batch_size=5, worker_init_fn=share_out)
+    batches = taken(flow_of(loader, batch_size=5, num_workers=2), 4)
+    assert [batch.tolist() for batch in batches] == [[0, 4, 8, 12, 16], [2, 6, 10, 14, 18]] * 2
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_the_start_of_another_epoch_is_timed_and_leaves_the_loader_running(persistent: bool) -> None:
+    with flow_of(TEN, num_workers=2, persistent_workers=persistent) as flow:
+        flow.start()
+        before = {child.pid for child in psutil.Process().children()}
+        seconds = flow.next_epoch_seconds()
+        assert seconds is not None
+        assert seconds > 0
+        assert (before == {child.pid for child in psutil.Process().children()}) is persistent
+        assert flow.take()[0].shape == (2,)
+
+
+def test_workers_end_with_the_flow() -> None:
+    with flow_of(TEN, num_workers=2) as flow:
+        flow.start()
+        assert len(multiprocessing.active_children()) == 2
+    assert multiprocessing.active_children() == []
+
+
+def test_an_item_that_raises_in_a_worker_is_a_data_error() -> None:
+    class Broken(Locked):
+        def __getitem__(self, index: int) -> int:
+            raise FileNotFoundError(f"no image {index}")
+
+    with pytest.raises(DataError) as raised, flow_of(Broken()) as flow:
+        flow.start()
+    assert isinstance(raised.value.__cause__, FileNotFoundError)
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_what_cannot_be_sent_to_a_worker_is_named_down_to_the_attribute(method: str) -> None:
+    loader = DataLoader(Locked(), batch_size=2, num_workers=1, multiprocessing_context=method)
+    with (
+        pytest.raises(UnpicklableError, match="'lock' of the loader's dataset \\(Locked\\)") as raised,
+        flow_of(loader) as flow,
+    ):
+        flow.start()
+    assert "forked workers" in str(raised.value.hint)
+
+
+def test_a_forked_worker_needs_no_pickling() -> None:
+    assert taken(flow_of(Locked()), 1)[0].shape == (2,)
+
+
+def test_a_batch_that_cannot_be_handed_over_is_an_error_and_not_a_wait_without_end() -> None:
+    loader = DataLoader(Generators(), batch_size=2, collate_fn=lambda items: items)
+    with pytest.raises(HandOverError, match="cannot pickle 'generator' object"), flow_of(loader) as flow:
+        flow.start()
+
+
+def test_a_worker_that_ends_itself_is_told_by_its_exit_code() -> None:
+    class Dies(Locked):
+        def __getitem__(self, index: int) -> int:
+            os._exit(7)
+
+    with pytest.raises(WorkerEndedError, match="exited with code 7"), flow_of(Dies()) as flow:
+        flow.start()
+
+
+def test_a_users_dataset_cannot_be_asked_to_stop_halfway() -> None:
+    with pytest.raises(UsageError, match="cannot stop at bytes"):
+        dataset_source(TEN).endless(Settings(batch_size=2), 0, None, "bytes", None)

@@ -1,0 +1,106 @@
+"""The measuring loop for batches that others make, against a clock that the test controls."""
+
+import math
+
+import pytest
+import torch
+
+from traindyno.core.records import Budget, Settings
+from traindyno.worker.data.stopwatch import Stopwatch
+from traindyno.worker.flow_timing import FlowTimer, FlowTiming, Pace, pace_of
+from worker.counted_device import SilentChannel
+
+
+class Line:
+    """A clock that only taking batches moves, and a supply that notes what was asked of it."""
+
+    torch_device = torch.device("cpu")
+
+    def __init__(self, seconds: float = 0.1, ready: int = 0, in_pass: float = math.inf, pause: float = 0.0) -> None:
+        self.now = 0.0
+        self.taken = self.taken_in_pass = self.renewals = 0
+        self._seconds, self._ready, self._in_pass, self._pause = seconds, ready, in_pass, pause
+
+    def clock(self) -> float:
+        return self.now
+
+    def step(self) -> None:
+        """Batches that were ready before cost nothing."""
+        self.now += 0.0 if self.taken_in_pass < self._ready else self._seconds
+        self.taken += 1
+        self.taken_in_pass += 1
+
+    def left(self) -> float:
+        return self._in_pass - self.taken_in_pass
+
+    def renew(self) -> None:
+        self.now += 1000.0
+        self.renewals += 1
+        self.taken_in_pass = 0
+
+    def synchronize(self) -> None: ...
+
+    def check_memory(self) -> None:
+        self.now += self._pause
+
+
+def measure(line: Line, pace: Pace, seconds: float = 5.0) -> FlowTiming:
+    waits = Stopwatch(line.clock)
+    step = waits.around(line.step)
+    timer = FlowTimer(step, line, waits, pace, line, SilentChannel(), clock=line.clock)  # type: ignore[arg-type]
+    return timer.run(Budget(seconds=seconds))
+
+
+def test_what_workers_had_ready_before_the_clock_started_does_not_count() -> None:
+    line = Line(seconds=0.1, ready=16)
+    told = measure(line, pace_of(Settings(batch_size=8, num_workers=4)))
+    assert {round(block.seconds / block.steps, 9) for block in told.timing.blocks} == {0.1}
+
+
+def test_blocks_are_whole_turns_of_the_workers() -> None:
+    told = measure(Line(seconds=0.02), Pace(discarded=4, turn=5, measured=1))
+    assert {block.steps for block in told.timing.blocks} == {10}
+
+
+def test_slow_batches_are_timed_a_turn_at_a_time() -> None:
+    told = measure(Line(seconds=3.0), Pace(discarded=4, turn=5, measured=1))
+    assert {block.steps for block in told.timing.blocks} == {5}
+
+
+@pytest.mark.parametrize(("workers", "prefetch", "discarded", "measured"), [(0, 2, 2, 3), (1, 2, 4, 6), (8, 4, 64, 96)])
+def test_twice_what_may_be_ready_is_discarded_and_three_times_that_measured(
+    workers: int, prefetch: int, discarded: int, measured: int
+) -> None:
+    pace = pace_of(Settings(batch_size=8, num_workers=workers, prefetch_factor=prefetch))
+    assert (pace.discarded, pace.measured) == (discarded, measured)
+    assert pace.turn == max(1, workers)
+
+
+def test_so_many_batches_are_measured_however_short_the_time_is() -> None:
+    told = measure(Line(seconds=1.0), Pace(discarded=2, turn=2, measured=30), seconds=0.1)
+    assert sum(block.steps for block in told.timing.blocks) >= 30
+
+
+def test_a_pause_between_two_blocks_belongs_to_the_next_because_workers_use_it() -> None:
+    line = Line(seconds=0.1, pause=0.05)
+    told = measure(line, Pace(discarded=2, turn=1, measured=1))
+    first, *others = told.timing.blocks
+    assert first.seconds == pytest.approx(0.1 * first.steps)
+    assert all(block.seconds == pytest.approx(0.1 * block.steps + 0.05) for block in others)
+
+
+def test_a_pass_of_cold_data_is_begun_anew_before_it_ends_and_that_is_in_no_block() -> None:
+    line = Line(seconds=0.1, in_pass=20)
+    told = measure(line, pace_of(Settings(batch_size=8, num_workers=2), batches_in_pass=20))
+    assert line.renewals > 0
+    assert all(block.seconds == pytest.approx(0.1 * block.steps) for block in told.timing.blocks)
+
+
+def test_of_a_short_pass_half_is_discarded() -> None:
+    assert pace_of(Settings(batch_size=8, num_workers=8), batches_in_pass=10).discarded == 5
+
+
+def test_the_waits_of_the_counted_blocks_are_kept() -> None:
+    told = measure(Line(seconds=0.1), Pace(discarded=2, turn=2, measured=1))
+    assert len(told.waits) == len(told.timing.counted)
+    assert all(wait == pytest.approx(0.1) for waits in told.waits for wait in waits)
