@@ -10,6 +10,7 @@ workers hold ready. Beside each rate stand its loader alone, and for decoding on
 import argparse
 import contextlib
 import itertools
+import math
 import os
 import random
 import subprocess
@@ -23,6 +24,9 @@ from typing import Any
 
 import torch
 from torch.nn.functional import cross_entropy
+from torch.utils.data import DataLoader, RandomSampler
+from torchvision import transforms
+from torchvision.datasets import ImageFolder
 from torchvision.models import resnet50
 
 import results
@@ -36,6 +40,8 @@ from traindyno.worker.data.sources import open_examples
 
 SIZE = 224
 BLOCK_STEPS = 8
+PREFETCH = 2
+PLAIN = "plain"
 Images = Iterator[tuple[torch.Tensor, torch.Tensor]]
 
 
@@ -52,7 +58,8 @@ class Way:
 def ways(cpus: int) -> list[Way]:
     rest = max(1, cpus - 1)
     return [
-        Way("PIL, 4 workers (the common default)", "folder", "pil", 4),
+        Way("ImageFolder and torchvision's transforms on PIL, 4 workers (the common default)", PLAIN, "pil", 4),
+        Way(f"ImageFolder and torchvision's transforms on PIL, {rest} workers", PLAIN, "pil", rest),
         Way(f"PIL, {rest} workers", "folder", "pil", rest),
         Way(f"torchvision, {rest} workers", "folder", "torchvision", rest),
         Way(f"simplejpeg, {rest} workers", "folder", "simplejpeg", rest),
@@ -99,15 +106,32 @@ class Trainer:
         return time.perf_counter() - start
 
 
+def plain_loader(folder: str, batch_size: int, workers: int) -> DataLoader[Any]:
+    """As it stands in most training scripts; it goes on through many epochs, so that none ends inside a block."""
+    normalise_images = transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    crop = [transforms.RandomResizedCrop(SIZE), transforms.RandomHorizontalFlip()]
+    data = ImageFolder(folder, transforms.Compose([*crop, transforms.ToTensor(), normalise_images]))
+    endless = RandomSampler(data, replacement=True, num_samples=10**9)
+    return DataLoader(data, batch_size, sampler=endless, num_workers=workers, prefetch_factor=PREFETCH, pin_memory=True)
+
+
 @contextlib.contextmanager
 def host_batches(way: Way, sources: dict[str, str], batch_size: int) -> Iterator[Iterator[Any]]:
-    source = PipelineSource(open_examples(sources[way.source], "train"), SIZE, "train")
-    settings = Settings(batch_size=batch_size, num_workers=way.workers, pin_memory=True, decoder=way.decoder)
-    batches = iter(source.endless(settings, 0, None, "examples", None).loader)
+    batches = iter(loader_of(way, sources, batch_size))
     try:
         yield batches
     finally:
-        batches._shutdown_workers()
+        batches._shutdown_workers()  # type: ignore[attr-defined]
+
+
+def loader_of(way: Way, sources: dict[str, str], batch_size: int) -> DataLoader[Any]:
+    if way.source == PLAIN:
+        return plain_loader(f"{sources['folder'].partition(':')[2]}/train", batch_size, way.workers)
+    source = PipelineSource(open_examples(sources[way.source], "train"), SIZE, "train")
+    settings = Settings(
+        batch_size=batch_size, num_workers=way.workers, prefetch_factor=PREFETCH, pin_memory=True, decoder=way.decoder
+    )
+    return source.endless(settings, 0, None, "examples", None).loader
 
 
 @contextlib.contextmanager
@@ -117,6 +141,15 @@ def device_batches(way: Way, batches: Iterator[Any], device: torch.device) -> It
         packed = (batch.inputs for batch in batches)
         with GpuDecoder(packed, device, SIZE, torch.bfloat16, channels_last=True) as decoder:
             yield iter(decoder)
+        return
+    if way.source == PLAIN:
+        yield (
+            (
+                images.to(device, torch.bfloat16, non_blocking=True, memory_format=torch.channels_last),
+                labels.to(device, non_blocking=True),
+            )
+            for images, labels in batches
+        )
         return
     yield (
         (
@@ -130,15 +163,16 @@ def device_batches(way: Way, batches: Iterator[Any], device: torch.device) -> It
 def fed_rates(way: Way, trainer: Trainer, options: argparse.Namespace, sources: dict[str, str]) -> list[float]:
     device = torch.device(options.device)
     with host_batches(way, sources, options.batch_size) as host, device_batches(way, host, device) as batches:
-        return trainer.rates(batches, 2 * 2 * way.workers + BLOCK_STEPS, options.blocks)
+        held = PREFETCH * way.workers
+        return trainer.rates(batches, 2 * held + BLOCK_STEPS, max(options.blocks, math.ceil(3 * held / BLOCK_STEPS)))
 
 
 def loader_rate(way: Way, sources: dict[str, str], batch_size: int) -> float:
     """The loader alone, in examples per second."""
     with host_batches(way, sources, batch_size) as batches:
-        for _ in range(4 * way.workers):
+        for _ in range(2 * PREFETCH * way.workers):
             next(batches)
-        count = max(20, 6 * way.workers)
+        count = max(20, 3 * PREFETCH * way.workers)
         start = time.perf_counter()
         for _ in range(count):
             next(batches)
@@ -220,7 +254,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     for _ in range(options.rounds):
         for way in order.sample(list(found), len(found)):
             found[way] += fed_rates(way, trainer, options, sources)
-            print(f"  {way.name:52} {median(found[way]):7.0f} examples/s", flush=True)
+            print(f"  {way.name:80} {median(found[way]):7.0f} examples/s", flush=True)
         resident += trainer.resident_rates(BLOCK_STEPS, options.blocks)
     full = median(resident)
     print(f"resident: {full:.0f} examples/s")
@@ -234,10 +268,13 @@ def row(
     low, high = median_interval(rates)
     alone = loader_rate(way, sources, options.batch_size)
     ceilings = gpu_ceilings(way, sources, options) if way.decoder == "nvjpeg" else {}
-    more = "".join(f", {name} alone {rate:.0f}" for name, rate in ceilings.items())
+    # Decoding and cropping take the GPU from the step, so their times add up; loading goes on beside them.
+    together = 1 / (1 / full + sum(1 / rate for rate in ceilings.values()))
+    predicted = min(alone, together)
+    more = "".join(f", {name} alone {rate:.0f}" for name, rate in ceilings.items()) + f", ceiling {predicted:.0f}"
     rate = median(rates)
     print(
-        f"{way.name:52} {rate:7.0f} examples/s, {rate / full:4.0%} of resident "
+        f"{way.name:80} {rate:7.0f} examples/s, {rate / full:4.0%} of resident "
         f"({low / full:.0%} to {high / full:.0%}); loader alone {alone:.0f}{more}",
         flush=True,
     )
@@ -251,6 +288,7 @@ def row(
         "share_of_resident": rate / full,
         "loader_alone": alone,
         "ceilings": ceilings,
+        "predicted_ceiling": predicted,
         "samples": rates,
     }
 
