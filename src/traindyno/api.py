@@ -150,6 +150,7 @@ def loader(
     cpus: list[int] | None = None,
     decoder: Decoder | None = None,
     epoch_examples: int | None = None,
+    local_ranks: int = 1,
     trial_seconds: float = 5.0,
     store: str = DEFAULT_STORE,
     name: str | None = None,
@@ -180,6 +181,7 @@ def loader(
         cpus=tuple(cpus or ()),
         decoder=decoder,
         epoch_examples=epoch_examples,
+        local_ranks=local_ranks,
         trial_seconds=trial_seconds,
     )
     answer: LoaderAnswer = use_case(_checked(request), _context(store, name, on_event)).answer
@@ -198,6 +200,7 @@ def stalls(
     also: list[str] | None = None,
     cold: bool = True,
     repeats: int = 3,
+    local_ranks: int = 1,
     trial_seconds: float = 5.0,
     store: str = DEFAULT_STORE,
     name: str | None = None,
@@ -225,6 +228,7 @@ def stalls(
         also=tuple(also or ()),
         cold=cold,
         repeats=repeats,
+        local_ranks=local_ranks,
         trial_seconds=trial_seconds,
     )
     answer: StallsAnswer = use_case(_checked(request), _context(store, name, on_event)).answer

@@ -6,6 +6,7 @@ import pytest
 from search.fake_loader import FakeMachine, loader_template, run_loader
 from traindyno.analysis.loader_answer import conclude_loader
 from traindyno.analysis.loader_budget import LoaderRoom
+from traindyno.analysis.loader_expected import expected_rates
 from traindyno.core.answers import LoaderAnswer, LoaderEffect
 from traindyno.core.codec import encode
 from traindyno.core.errors import NothingMeasuredError
@@ -48,7 +49,7 @@ def test_a_model_that_is_fed_well_needs_no_more_workers() -> None:
     answer = concluded(machine)
     assert answer.share_of_resident == pytest.approx(1.0, abs=0.03)
     assert said(answer, "of what the model can take; more would not help")
-    assert answer.trials <= 3
+    assert answer.trials <= 4
 
 
 def test_a_loader_that_is_the_limit_names_its_largest_stage() -> None:
@@ -204,7 +205,7 @@ def test_a_grid_answers_the_size_that_was_asked_for_and_names_its_fastest_cell()
     assert len(answer.grid) == 9
     assert answer.batch_size == 64
     assert answer.recommended.num_workers == 8
-    assert said(answer, "are the fastest cell")
+    assert said(answer, "The fastest cell is 8 workers at batch")
     cell = next(point for point in answer.grid if (point.num_workers, point.batch_size) == (2, 64))
     assert cell.epoch_seconds == pytest.approx(6400 / cell.examples_per_second + (cell.start_up_seconds or 0))
 
@@ -217,6 +218,64 @@ def test_a_grid_without_the_size_that_was_asked_for_answers_its_fastest() -> Non
     assert answer.batch_size == fastest.batch_size
     assert answer.share_of_resident is not None
     assert answer.share_of_resident < 1
+
+
+def test_a_fastest_cell_without_workers_is_named_in_a_whole_sentence() -> None:
+    machine = FakeMachine(stages=LIGHT, step_seconds=0.3)
+    history = run_loader(LoaderGrid(loader_template(), (0,), (64,)), machine)
+    answer = conclude_loader(request(machine, grid=True), history, usable_cpus=8)
+    assert said(answer, "The fastest cell is the main process without workers at batch 64:")
+
+
+def test_a_grid_over_several_sizes_answers_its_fastest_and_one_over_a_single_size_that_one() -> None:
+    machine = FakeMachine(stages=LIGHT, launch_share=0.5)
+    history = run_loader(LoaderGrid(loader_template(batch_size=16), (0, 8), (16, 256)), machine)
+    several = request(machine, grid=True, batch_size=16, sizes=(16, 256))
+    assert conclude_loader(several, history, usable_cpus=8).batch_size == 256
+    one = request(machine, grid=True, batch_size=16, sizes=(16,))
+    assert conclude_loader(one, history, usable_cpus=8).batch_size == 16
+
+
+def test_counts_without_room_are_named_with_the_reason() -> None:
+    machine = FakeMachine(cpus=8, stages=HEAVY, batch_bytes=100_000_000)
+    room = LoaderRoom(shared_free_bytes=1_000_000_000)
+    answer = conclude_loader(request(machine), study(machine, room=room), usable_cpus=8, room=room)
+    assert said(answer, "Not tried: 6, 7, 8, 10 workers, because 6 workers", "/dev/shm", "docker: --shm-size")
+
+
+def test_counts_that_cannot_share_the_data_are_named_and_not_expected_anything_of() -> None:
+    machine = FakeMachine(cpus=8, stages=HEAVY, most_workers=4)
+    history = study(machine)
+    answer = conclude_loader(request(machine), history, usable_cpus=8)
+    assert said(answer, "Not tried: 6, 7, 8, 10 workers, because 6 workers cannot share 4 shards")
+    assert max(rate.num_workers for rate in expected_rates(request(machine), history, 8)) == 4
+
+
+def test_cells_without_room_are_named_by_their_batch_size() -> None:
+    machine = FakeMachine(batch_bytes=10_000_000)
+    room = LoaderRoom(shared_free_bytes=40_000_000)
+    history = run_loader(LoaderGrid(loader_template(), (0, 1, 2, 4), (16, 64), room=room), machine)
+    wanted = request(machine, grid=True, workers=(0, 1, 2, 4), sizes=(16, 64))
+    answer = conclude_loader(wanted, history, usable_cpus=8, room=room)
+    assert said(answer, "Not tried: 2, 4 workers at batch 64")
+    assert not said(answer, "at batch 16, because")
+
+
+def test_where_everything_has_room_nothing_is_said_to_be_left_out() -> None:
+    assert not said(concluded(FakeMachine(stages=HEAVY)), "Not tried")
+
+
+def test_the_interval_is_that_over_processes_and_one_process_is_said_to_be_one() -> None:
+    machine = FakeMachine(stages=LIGHT, step_seconds=0.3, transfer_seconds=0.0, noise=0.02)
+    history = study(machine)
+    several = conclude_loader(request(machine), history, usable_cpus=8)
+    single = conclude_loader(request(machine), history[:2], usable_cpus=8)
+    rates = [64 / record.measurement.step_seconds for record in history[1:] if record.measurement is not None]
+    assert several.ci95[0] < min(rates) < max(rates) < several.ci95[1]
+    assert several.ci95[1] - several.ci95[0] > single.ci95[1] - single.ci95[0]
+    assert said(single, "The interval is that of one process")
+    assert not said(several, "one process: another")
+    assert several.trials == 4
 
 
 def test_an_answer_can_be_stored() -> None:

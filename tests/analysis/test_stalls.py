@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from search.fake_loader import FakeMachine, loader_template, run_loader
+from traindyno.analysis.stall_commands import prepare_command, stalls_command
+from traindyno.analysis.stall_runs import COLD, WARM, run_name
 from traindyno.analysis.stalls import conclude_stalls
 from traindyno.core.answers import Remedy, StallCause, StallsAnswer
 from traindyno.core.codec import encode
@@ -43,6 +45,26 @@ def cause(answer: StallsAnswer, name: str) -> StallCause:
 
 def remedy(answer: StallsAnswer, words: str) -> Remedy | None:
     return next((each for each in answer.remedies if words in each.action), None)
+
+
+def said(answer: StallsAnswer, *words: str) -> bool:
+    return any(all(word in verdict for word in words) for verdict in answer.verdicts)
+
+
+def changed(record: TrialRecord, **fields: object) -> TrialRecord:
+    return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, **fields))
+
+
+def taking(machine: FakeMachine, name: str, seconds: tuple[float | None, ...]) -> list[TrialRecord]:
+    """A study whose run of that name took so long in each round; null leaves a round as it was."""
+    made = template(machine)
+    history = []
+    for record in study(machine):
+        same = run_name(record.spec, made.workload.data, 64) == name
+        planted = seconds[record.spec.repeat] if same else None
+        fields = {} if planted is None else {"step_seconds": planted, "ci95": (planted * 0.999, planted * 1.001)}
+        history.append(changed(record, **fields))
+    return history
 
 
 PLANTED = {
@@ -103,6 +125,103 @@ def test_a_cold_page_cache_is_a_cause_of_its_own() -> None:
     assert "dropped" in answer.runs["cold"].note
 
 
+def test_a_first_epoch_is_longer_by_what_it_waits_over_what_it_does_not() -> None:
+    """A cold step that waits 50 % of its time takes twice as long as a warm one, 100 % longer."""
+    machine = FakeMachine(stages=LIGHT, transfer_seconds=0.0, noise=0.0001)
+    answer = conclude_stalls(request(machine), taking(machine, COLD, (0.1, 0.1, 0.1)), usable_cpus=8)
+    assert said(answer, "50 % of a step is waiting for storage: a first epoch takes 100 % longer")
+
+
+def test_cold_runs_that_differ_too_much_settle_nothing() -> None:
+    machine = FakeMachine(stages=LIGHT, transfer_seconds=0.0, noise=0.0001)
+    answer = conclude_stalls(request(machine), taking(machine, COLD, (0.05, 0.1, 0.25)), usable_cpus=8)
+    assert said(answer, "Not settled: 50 % of a cold step is waiting for storage, but it may be anything from 0 % to")
+    assert not said(answer, "storage keeps up")
+
+
+def test_warm_runs_that_differ_too_much_settle_nothing() -> None:
+    """They wait 10, 25 and 40 % of a step: too much to call the step the limit, too unsure to name a stall."""
+    machine = FakeMachine(stages=LIGHT, transfer_seconds=0.0, noise=0.0001)
+    answer = conclude_stalls(request(machine), taking(machine, WARM, (0.05556, 0.06667, 0.08333)), usable_cpus=8)
+    assert answer.bound == "not settled"
+    assert said(answer, "Not settled: training waits 25 % of each step", "more --repeats")
+    assert answer.remedies == ()
+
+
+@pytest.mark.parametrize("cached_share", [None, 0.06, 1.0])
+def test_nothing_is_said_about_storage_unless_the_page_cache_was_seen_to_be_empty(cached_share: float | None) -> None:
+    machine = FakeMachine(stages=LIGHT, cold_seconds=1.0)
+    history = [
+        changed(record, loading=msgspec.structs.replace(record.measurement.loading, cached_share=cached_share))
+        if record.spec.feed.cold and record.measurement is not None and record.measurement.loading is not None
+        else record
+        for record in study(machine)
+    ]
+    answer = conclude_stalls(request(machine), history, usable_cpus=8)
+    assert said(answer, "What an empty page cache costs is not known")
+    assert not said(answer, "storage")
+    assert all(each.cause != "page cache" for each in answer.causes)
+
+
+def test_data_that_no_file_holds_is_said_to_have_no_cold_run() -> None:
+    machine = FakeMachine(stages=LIGHT)
+    workload = msgspec.structs.replace(template(machine).workload, data="cifar10:/data")
+    plan = StallsPlan(msgspec.structs.replace(template(machine), workload=workload))
+    asked = msgspec.structs.replace(request(machine), workload=workload)
+    answer = conclude_stalls(asked, run_loader(plan, machine), usable_cpus=8)
+    assert said(answer, "There is no cold run")
+
+
+def test_workers_hide_no_more_than_they_can_do_beside_the_step() -> None:
+    machine = FakeMachine(stages={"fetch": 0.1, "decode": 0.6, "augment": 0.3}, step_seconds=0.1, transfer_seconds=0.0)
+    answer = concluded(machine)
+    hidden = sum(each.hidden_seconds or 0.0 for each in answer.causes)
+    assert hidden <= 4 * answer.runs["resident"].step_seconds * 1.001
+
+
+def test_what_the_gpu_decodes_is_not_called_moving_and_needs_no_pinning() -> None:
+    machine = FakeMachine(stages={"fetch": 0.001, "collate": 0.001}, transfer_seconds=0.02)
+    made = template(machine)
+    settings = msgspec.structs.replace(made.settings, decoder="nvjpeg")
+    history = run_loader(StallsPlan(msgspec.structs.replace(made, settings=settings)), machine)
+    answer = conclude_stalls(msgspec.structs.replace(request(machine), settings=settings), history, usable_cpus=8)
+    assert answer.bound == "GPU decode"
+    assert said(answer, "mostly for the GPU to decode images")
+    assert all(each.cause != "transfer" for each in answer.causes)
+    assert remedy(answer, "pin") is None
+
+
+def test_one_halved_batch_that_was_disturbed_does_not_make_a_step_launch_bound() -> None:
+    machine = FakeMachine(stages=LIGHT, transfer_seconds=0.0, noise=0.0001)
+    answer = conclude_stalls(request(machine), taking(machine, "halved_batch", (0.05, None, None)), usable_cpus=8)
+    assert answer.bound == "compute"
+
+
+def test_a_prediction_that_misses_by_more_than_5_percent_is_told() -> None:
+    machine = FakeMachine(stages=LIGHT, transfer_seconds=0.0, noise=0.0001)
+    answer = conclude_stalls(request(machine), taking(machine, WARM, (0.054, 0.054, 0.054)), usable_cpus=8)
+    assert said(answer, "The prediction for warm was 7 % too short")
+
+
+def test_the_command_of_a_remedy_measures_what_was_measured() -> None:
+    asked = request(FakeMachine())
+    workload = msgspec.structs.replace(asked.workload, skip_bad=True, conv1_stride=1)
+    asked = msgspec.structs.replace(asked, workload=workload, repeats=5, trial_seconds=2.5, cold=False, local_ranks=2)
+    command = stalls_command(asked, asked.settings)
+    for words in ("--skip-bad", "--conv1-stride 1", "--repeats 5", "--trial-seconds 2.5s", "--no-cold"):
+        assert f" {words}" in command
+    assert "--local-ranks 2" in command
+    assert prepare_command(asked).endswith(" --skip-bad")
+
+
+@pytest.mark.parametrize("planted", ["data: fetch", "data: decode"])
+def test_every_gain_that_was_not_simulated_from_measured_parts_alone_says_so(planted: str) -> None:
+    answer = concluded(FakeMachine(cpus=4, **PLANTED[planted]))  # type: ignore[arg-type]
+    ruled = [each for each in answer.remedies if not each.action.startswith(("use ", "give the job"))]
+    assert ruled
+    assert all("assumed" in each.action or "usually" in each.action for each in ruled)
+
+
 def test_storage_that_keeps_up_is_said_to() -> None:
     answer = concluded(FakeMachine(stages=LIGHT))
     assert any("storage keeps up" in verdict for verdict in answer.verdicts)
@@ -147,7 +266,12 @@ def test_more_workers_are_the_cheapest_remedy_while_there_are_cpus() -> None:
     first = answer.remedies[0]
     assert first.action.endswith("workers instead of 4")
     assert first.command is not None
-    assert first.command.startswith("traindyno stalls --model torchvision:resnet50 --data folder:/data")
+    assert first.command.startswith("traindyno stalls --data folder:/data --model torchvision:resnet50")
+
+
+def test_no_more_workers_are_offered_than_can_share_the_data() -> None:
+    answer = concluded(FakeMachine(cpus=16, most_workers=6, **PLANTED["data: decode"]))  # type: ignore[arg-type]
+    assert answer.remedies[0].action == "use 6 workers instead of 4"
 
 
 def test_the_gain_of_more_workers_comes_true() -> None:

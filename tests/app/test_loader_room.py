@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import traindyno
 from traindyno.analysis.loader_budget import LoaderRoom
 from traindyno.app import loader_room
 from traindyno.app.loader_room import RoomyRunner, batch_bytes
-from traindyno.core.loading import Feed
+from traindyno.core.loading import Feed, Loading
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Settings, TrialKind, TrialRecord, TrialSpec, WorkloadSpec
 from traindyno.runner.profile import Profile
@@ -77,13 +78,43 @@ def test_too_little_memory_and_too_few_descriptors_are_refused_too(
     assert "ulimit -n" in refused.failure.remedy
 
 
-@pytest.mark.parametrize(("kind", "supply"), [("probe", "resident"), ("speed", "resident"), ("feed", "cached")])
-def test_what_starts_no_lasting_workers_is_not_held_back(
-    monkeypatch: pytest.MonkeyPatch, probe: TrialRecord, kind: TrialKind, supply: str
-) -> None:
+def test_what_starts_no_workers_is_not_held_back(monkeypatch: pytest.MonkeyPatch, probe: TrialRecord) -> None:
     runner, inner = roomy(monkeypatch, LoaderRoom(shared_free_bytes=0, available_bytes=0, open_files=0), probe)
-    assert runner.run(spec(8, kind, supply), Watcher(), None).ok
+    assert runner.run(spec(8, "speed", "resident"), Watcher(), None).ok
     assert inner.ran == 1
+
+
+def test_cached_batches_come_from_workers_and_need_their_room(
+    monkeypatch: pytest.MonkeyPatch, probe: TrialRecord
+) -> None:
+    runner, inner = roomy(monkeypatch, LoaderRoom(shared_free_bytes=64 * MIB), probe)
+    assert runner.run(spec(8, "feed", "cached"), Watcher(), None).outcome is Outcome.OUT_OF_SHARED_MEMORY
+    assert runner.run(spec(1, "feed", "cached"), Watcher(), None).ok
+    assert inner.ran == 1
+
+
+def test_a_probe_hands_over_by_one_worker_and_needs_the_room_of_one(
+    monkeypatch: pytest.MonkeyPatch, probe: TrialRecord
+) -> None:
+    runner, _ = roomy(monkeypatch, LoaderRoom(shared_free_bytes=64 * MIB), probe)
+    assert runner.run(spec(8, "probe", "resident"), Watcher(), None).ok
+    runner, inner = roomy(monkeypatch, LoaderRoom(available_bytes=64 * MIB), probe)
+    assert runner.run(spec(0, "probe", "resident"), Watcher(), None).outcome is Outcome.OUT_OF_HOST_MEMORY
+    assert inner.ran == 0
+
+
+def test_a_run_that_only_reads_or_another_source_says_nothing_of_the_batch_of_whole_examples(
+    probe: TrialRecord,
+) -> None:
+    assert probe.measurement is not None
+    small = msgspec.structs.replace(probe.measurement, loading=Loading(batch_bytes=1024))
+    reading = msgspec.structs.replace(spec(4), feed=Feed(depth="bytes"))
+    elsewhere = msgspec.structs.replace(spec(4), workload=WorkloadSpec(model="", data="prepared:/p"))
+    others = [
+        TrialRecord(spec=other, outcome=Outcome.OK, seconds=1.0, measurement=small) for other in (reading, elsewhere)
+    ]
+    assert batch_bytes(spec(4), [probe, *others]) == 64 * 3 * 224 * 224
+    assert batch_bytes(spec(4), others) is None
 
 
 def test_the_bytes_of_a_batch_are_known_once_a_trial_has_told_and_grow_with_its_size(probe: TrialRecord) -> None:

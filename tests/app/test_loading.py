@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import traindyno
+from traindyno.app import workshop
 from traindyno.core.answers import LoaderAnswer, StallsAnswer
 from traindyno.core.events import Event, TrialFinished
 
@@ -157,6 +158,34 @@ def test_what_would_be_left_out_in_silence_is_refused(store: str, options: dict[
     with pytest.raises(traindyno.TraindynoError, match=words):
         loader(store, **options)
     assert not Path(store).exists()
+
+
+def test_a_decoder_of_the_gpu_needs_a_model_to_feed_there(store: str) -> None:
+    with pytest.raises(traindyno.TraindynoError, match="a loader alone does not use") as caught:
+        loader(store, decoder="nvjpeg")
+    assert "--model" in (caught.value.hint or "")
+    with pytest.raises(traindyno.TraindynoError, match="only read and pack"):
+        loader(store, MODEL, decoder="nvjpeg", cpus=[2])
+    assert loader(store, MODEL, decoder="nvjpeg").end_to_end
+
+
+@pytest.mark.parametrize("device", ["cpu", "auto"])
+def test_a_decoder_of_the_gpu_is_refused_on_a_cpu_before_a_trial(
+    store: str, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workshop, "resolve_device", lambda device, reader: "cpu")
+    with pytest.raises(traindyno.TraindynoError, match="nvjpeg decodes on a GPU") as caught:
+        traindyno.loader(DATA, MODEL, decoder="nvjpeg", device=device, store=store)
+    assert "--device" in (caught.value.hint or "")
+    with pytest.raises(traindyno.TraindynoError, match="nvjpeg decodes on a GPU"):
+        traindyno.stalls(DATA, MODEL, num_workers=2, decoder="nvjpeg", device=device, store=store)
+
+
+def test_of_a_grid_of_several_sizes_the_fastest_cell_is_answered(store: str) -> None:
+    answer = loader(store, grid=True, workers=[0, 4], batch_size=[16, 64, 256])
+    fastest = max(answer.grid, key=lambda cell: cell.examples_per_second)
+    assert (answer.batch_size, answer.recommended.num_workers) == (fastest.batch_size, fastest.num_workers)
+    assert loader(store, grid=True, workers=[0, 4], batch_size=16).batch_size == 16
 
 
 def test_a_value_of_the_wrong_type_is_refused(store: str) -> None:

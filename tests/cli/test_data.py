@@ -193,3 +193,27 @@ def test_what_the_project_file_says_for_all_commands_holds_here_too(tmp_path: Pa
     (tmp_path / "traindyno.toml").write_text("json = true\nseed = 5\n")
     completed = run(tmp_path, *MAKE, "--images", "20")
     assert document(completed)["answer"]["seed"] == 5
+
+
+def test_the_classes_of_a_model_in_the_project_file_are_not_those_of_a_set(tmp_path: Path) -> None:
+    (tmp_path / "traindyno.toml").write_text('classes = 1000\ndata = "folder:tiny"\n')
+    completed = run(tmp_path, "data", "make", "tiny", "--like", "cifar10", "--images", "24", "--json")
+    assert completed.returncode == 0, completed.stdout
+    assert document(completed)["answer"]["classes"] == 10
+
+
+def test_a_table_of_the_project_file_holds_for_a_command_within_the_group(tmp_path: Path) -> None:
+    (tmp_path / "traindyno.toml").write_text('["data make"]\nlike = "cifar10"\nimages = 24\njson = true\n')
+    answer = document(run(tmp_path, "data", "make", "tiny"))["answer"]
+    assert answer["train_images"] + answer["val_images"] == 24
+    (tmp_path / "traindyno.toml").write_text('["data make"]\nimage = 24\n')
+    refused = run(tmp_path, "data", "make", "tiny")
+    assert refused.returncode == 2
+    assert "[data make] has no option 'image'" in refused.stderr
+    assert "traindyno data make --help" in refused.stderr
+
+
+def test_an_error_in_json_names_both_words_of_the_command(tmp_path: Path) -> None:
+    refused = run(tmp_path, "data", "make", "tiny", "--like", "nothing", "--images", "24", "--json")
+    assert refused.returncode == 2
+    assert document(refused)["command"] == "data make"

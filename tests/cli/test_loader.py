@@ -125,6 +125,21 @@ def test_a_dataset_of_one_s_own_is_measured_alone(tmp_path: Path) -> None:
     assert answer["end_to_end"] is False
 
 
+def test_local_ranks_share_the_cpus_and_are_counted_by_the_launcher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = document(run(tmp_path, "loader", *FED, "--json"))["answer"]
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    shared = document(run(tmp_path, "loader", *FED, "--json"))
+    assert (alone["usable_cpus"], shared["answer"]["usable_cpus"]) == (8, 2)
+    assert shared["answer"]["recommended"]["num_workers"] < alone["recommended"]["num_workers"]
+    assert "--local-ranks 4" in shared["hint"]
+    told = run(tmp_path, "loader", *FED, "--local-ranks", "2", "--dry-run")
+    assert "what 4 CPUs for each of 2 local ranks allow" in told.stdout
+    remedied = document(run(tmp_path, *STALLS, "--local-ranks", "2", "--json"))
+    assert remedied["request"]["local_ranks"] == 2
+
+
 def test_a_dry_run_of_a_loader_study_says_what_it_would_do(tmp_path: Path) -> None:
     completed = run(tmp_path, "loader", *DATA, "--grid", "--workers", "0,2", "--dry-run")
     assert "workers: 0, 2" in completed.stdout

@@ -8,9 +8,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
+from traindyno.app.study import stops_study
 from traindyno.core.loading import Feed
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Budget, Failure, Settings, TrialKind, TrialRecord, TrialSpec, WorkloadSpec
@@ -127,6 +129,15 @@ def test_a_corrupt_image_is_left_out_and_counted_if_that_is_wanted(runner: Local
     assert record.measurement.loading is not None
     assert record.measurement.loading.bad_examples == 1
     assert "class1/7.jpg" in record.measurement.loading.bad_names[0]
+
+
+def test_data_too_short_to_be_measured_cold_is_told_and_the_study_goes_on(runner: LocalRunner, tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, [f"class{index % 2}/{index}.jpg" for index in range(16)])
+    spec = trial(WorkloadSpec(model="", data=f"folder:{folder}"))
+    record = runner.run(msgspec.structs.replace(spec, feed=Feed(cold=True)), Watcher(), None)
+    assert "needs 120 examples, and the data has 16" in failed(record).message
+    assert "fewer workers" in failed(record).remedy
+    assert not stops_study(record)
 
 
 IN_SMALL_SHARED_MEMORY = """

@@ -18,6 +18,7 @@ from report.loader_documents import (
 from traindyno.core.answers import Document
 from traindyno.report.renderers.console import render_console
 from traindyno.report.renderers.csv_rows import render_csv
+from traindyno.report.renderers.markdown import render_markdown
 from traindyno.report.settings_text import loader_line, toml
 from traindyno.report.views import view_of
 
@@ -103,6 +104,28 @@ def test_waiting_that_may_be_chance_is_not_claimed() -> None:
     answer = stalls_answer(bound="launch", stall_share=0.4, stall_share_ci95=(0.0, 0.9))
     text = render_console(stalls_document(answer=answer), width=100)
     assert "Launch-bound: no waiting is shown (0 to 90 % of each step)" in text
+
+
+def test_a_verdict_that_is_not_settled_claims_no_bound() -> None:
+    answer = stalls_answer(bound="not settled", stall_share=0.25, stall_share_ci95=(-0.1, 0.6))
+    text = render_console(stalls_document(answer=answer), width=100)
+    assert "Not settled: 25 % of each step may be waiting" in text
+    assert "settled-bound" not in text
+
+
+def test_the_cpus_of_one_of_several_ranks_are_said_to_be_its_own() -> None:
+    request = {**(loader_document().request or {}), "local_ranks": 4}
+    document = loader_document(request=request)
+    headline = view_of(document).headline(document)
+    assert headline is not None
+    assert dict(headline.beside)["usable CPUs"].endswith(" for each of 4 local ranks")
+
+
+def test_of_a_fed_grid_the_waits_are_told_as_such() -> None:
+    alone = grid_document()
+    fed = msgspec.structs.replace(alone, answer=msgspec.structs.replace(alone.answer, end_to_end=True))
+    assert "95 % of waits within" in render_markdown(fed)
+    assert "95 % of waits within" not in render_markdown(alone)
 
 
 def test_skipped_examples_are_said() -> None:

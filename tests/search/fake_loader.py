@@ -59,6 +59,7 @@ class FakeMachine:
     sources: dict[str, dict[StageName, float]] = field(default_factory=dict)
     examples: int = 50_000
     batch_bytes: int = 10_000_000
+    most_workers: int | None = None
     failures: dict[int, Outcome] = field(default_factory=dict)
     seed: int = 0
     found: dict[str, float] = field(default_factory=dict, repr=False)
@@ -79,6 +80,8 @@ class FakeMachine:
 
     def run(self, spec: TrialSpec) -> TrialRecord:
         workers = spec.settings.num_workers
+        if self.most_workers is not None and workers > self.most_workers:
+            return failed(spec, failure(Outcome.USER_ERROR))
         if workers in self.failures:
             return failed(spec, failure(self.failures[workers]))
         chance = random.Random(f"{self.seed} {_named(spec)} {spec.repeat}")
@@ -128,6 +131,7 @@ class FakeMachine:
             wait_seconds=max(0.0, seconds - step) if spec.kind == "feed" else None,
             cached_share=0.02 if spec.feed.cold else 1.0,
             step_cpu_seconds=self._step_cpus() * self._resident(spec) if with_model else None,
+            most_workers=self.most_workers if probing else None,
         )
 
     def _step_cpus(self) -> float:

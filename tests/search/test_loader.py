@@ -13,7 +13,7 @@ from traindyno.analysis.loader_trials import chosen_settings, read_loader_trials
 from traindyno.analysis.worker_choice import worker_counts
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialKind, TrialRecord
-from traindyno.search.loader import MOST_TRIALS, LoaderSearch
+from traindyno.search.loader import ENOUGH_PROCESSES, MOST_TRIALS, LoaderSearch
 
 LIGHT = {"fetch": 0.001, "decode": 0.02, "augment": 0.009}
 HEAVY = {"fetch": 0.05, "decode": 1.2, "augment": 0.5}
@@ -87,7 +87,36 @@ def test_the_first_trial_is_a_probe_with_the_model_in_one_process() -> None:
 
 def test_a_loader_that_is_fast_enough_is_only_confirmed() -> None:
     machine = FakeMachine(stages=LIGHT, step_seconds=0.3, transfer_seconds=0.0)
-    assert kinds(run_loader(search(machine), machine)) == ["probe", "feed"]
+    history = run_loader(search(machine), machine)
+    assert kinds(for_the_count(history)) == ["probe", "feed"]
+    assert len({record.spec.settings for record in history[1:]}) == 1
+
+
+def test_what_is_left_of_the_trials_repeats_the_settings_that_won_in_fresh_processes() -> None:
+    for seed in range(8):
+        machine = random_machine(seed)
+        history = run_loader(search(machine), machine)
+        trials = read_loader_trials(history, 64, with_model=True)
+        assert len(for_the_count(history)) + len(trials.repeated) <= MOST_TRIALS
+        assert {record.spec.settings.num_workers for record in trials.repeated} <= {chosen(history)}
+        if not trials.compared:
+            left = MOST_TRIALS - len(for_the_count(history))
+            assert len(trials.repeated) == min(left, ENOUGH_PROCESSES - 1)
+
+
+def test_a_repeat_that_fails_is_not_tried_again() -> None:
+    machine = FakeMachine(stages=LIGHT, step_seconds=0.3, transfer_seconds=0.0)
+    history = run_loader(search(machine), machine)[:2]
+    repeat = search(machine).ask(history)
+    assert repeat is not None
+    assert search(machine).ask([*history, failed(repeat.spec, failure(Outcome.CRASH))]) is None
+
+
+def test_no_more_workers_are_tried_than_can_share_the_data() -> None:
+    machine = FakeMachine(cpus=16, stages=HEAVY, most_workers=3)
+    history = run_loader(search(machine, cpus=(2, 8)), machine)
+    assert all(record.ok for record in history)
+    assert chosen(history) == 3
 
 
 def test_a_slow_loader_is_tried_alone_before_it_feeds() -> None:

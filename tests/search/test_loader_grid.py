@@ -39,6 +39,11 @@ def test_cells_that_cannot_fit_are_left_out() -> None:
     assert (4, 64) not in left
 
 
+def test_no_cell_has_more_workers_than_can_share_the_data() -> None:
+    left = cells(run_loader(grid(), FakeMachine(most_workers=2)))
+    assert sorted(left) == [(count, size) for count in (0, 1, 2) for size in (16, 64)]
+
+
 def test_a_cell_that_fails_is_not_repeated() -> None:
     history = run_loader(grid(), FakeMachine(failures={4: Outcome.OUT_OF_SHARED_MEMORY}))
     assert len(history) == 9

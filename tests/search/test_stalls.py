@@ -41,11 +41,11 @@ def test_a_probe_comes_first_then_rounds_of_all_runs() -> None:
         "resident": 3,
         "host_cached": 3,
         "warm": 3,
-        "cold": 2,
+        "cold": 3,
         "bytes_only": 1,
         "decode_only": 1,
         "loader_alone": 1,
-        "halved_batch": 1,
+        "halved_batch": 3,
     }
     repeats = [record.spec.repeat for record in history]
     assert repeats == sorted(repeats)
@@ -73,6 +73,13 @@ def test_every_round_has_an_order_of_its_own_that_follows_the_seed() -> None:
 
 def test_without_cold_nothing_is_dropped_from_the_page_cache() -> None:
     history = run_loader(StallsPlan(template(), cold=False), FakeMachine())
+    assert not any(record.spec.feed.cold for record in history)
+
+
+@pytest.mark.parametrize("data", ["synthetic:", "memory:folder:/data", "cifar10:/data"])
+def test_data_that_no_file_holds_is_not_run_cold(data: str) -> None:
+    workload = msgspec.structs.replace(template().workload, data=data)
+    history = run_loader(StallsPlan(msgspec.structs.replace(template(), workload=workload)), FakeMachine())
     assert not any(record.spec.feed.cold for record in history)
 
 

@@ -16,17 +16,19 @@ class Line:
 
     torch_device = torch.device("cpu")
 
-    def __init__(self, seconds: float = 0.1, ready: int = 0, in_pass: float = math.inf, pause: float = 0.0) -> None:
+    def __init__(
+        self, seconds: float = 0.1, ready: int = 0, in_pass: float = math.inf, pause: float = 0.0, slow: int = 0
+    ) -> None:
         self.now = 0.0
         self.taken = self.taken_in_pass = self.renewals = 0
-        self._seconds, self._ready, self._in_pass, self._pause = seconds, ready, in_pass, pause
+        self._seconds, self._ready, self._in_pass, self._pause, self._slow = seconds, ready, in_pass, pause, slow
 
     def clock(self) -> float:
         return self.now
 
     def step(self) -> None:
-        """Batches that were ready before cost nothing."""
-        self.now += 0.0 if self.taken_in_pass < self._ready else self._seconds
+        """Batches that were ready before cost nothing; the first ones may be slow."""
+        self.now += 0.0 if self.taken_in_pass < self._ready else self._seconds * (2 if self.taken < self._slow else 1)
         self.taken += 1
         self.taken_in_pass += 1
 
@@ -76,9 +78,19 @@ def test_twice_what_may_be_ready_is_discarded_and_three_times_that_measured(
     assert pace.turn == max(1, workers)
 
 
-def test_so_many_batches_are_measured_however_short_the_time_is() -> None:
-    told = measure(Line(seconds=1.0), Pace(discarded=2, turn=2, measured=30), seconds=0.1)
-    assert sum(block.steps for block in told.timing.blocks) >= 30
+def test_so_many_batches_are_measured_beside_those_that_do_not_count() -> None:
+    told = measure(Line(seconds=1.0, slow=22), Pace(discarded=2, turn=2, measured=30), seconds=1000.0)
+    assert told.timing.steady_from is not None
+    assert told.timing.steady_from > 0
+    assert sum(block.steps for block in told.timing.counted) >= 30
+
+
+def test_so_many_batches_may_take_overtime_but_not_for_ever() -> None:
+    told = measure(Line(seconds=1.0), Pace(discarded=2, turn=2, measured=24), seconds=10.0)
+    assert sum(block.steps for block in told.timing.counted) >= 24
+    endless = Line(seconds=1.0)
+    measure(endless, Pace(discarded=2, turn=2, measured=10_000), seconds=10.0)
+    assert endless.now < 40
 
 
 def test_a_pause_between_two_blocks_belongs_to_the_next_because_workers_use_it() -> None:
@@ -91,13 +103,14 @@ def test_a_pause_between_two_blocks_belongs_to_the_next_because_workers_use_it()
 
 def test_a_pass_of_cold_data_is_begun_anew_before_it_ends_and_that_is_in_no_block() -> None:
     line = Line(seconds=0.1, in_pass=20)
-    told = measure(line, pace_of(Settings(batch_size=8, num_workers=2), batches_in_pass=20))
+    told = measure(line, pace_of(Settings(batch_size=8, num_workers=2)))
     assert line.renewals > 0
     assert all(block.seconds == pytest.approx(0.1 * block.steps) for block in told.timing.blocks)
 
 
-def test_of_a_short_pass_half_is_discarded() -> None:
-    assert pace_of(Settings(batch_size=8, num_workers=8), batches_in_pass=10).discarded == 5
+def test_blocks_of_a_short_pass_are_whole_turns_too() -> None:
+    told = measure(Line(seconds=0.02, in_pass=12), Pace(discarded=4, turn=5, measured=1))
+    assert {block.steps for block in told.timing.blocks} == {5}
 
 
 def test_the_waits_of_the_counted_blocks_are_kept() -> None:

@@ -133,6 +133,7 @@ def test_a_probe_finds_the_time_and_the_cpu_of_a_users_items(sleeping: str) -> N
     assert stages["example"].cpu_seconds < ITEM_SECONDS / 2
     assert measurement.step_seconds >= BATCH * ITEM_SECONDS
     assert measurement.loading.resident_step_seconds is None
+    assert measurement.loading.most_workers is None
 
 
 def test_a_probe_with_a_model_also_tells_its_step_and_what_reaching_it_costs(sleeping: str) -> None:
@@ -189,6 +190,9 @@ def test_training_on_a_slow_loader_waits_for_it_and_training_on_cached_batches_d
     assert fed.loading.wait_seconds > 10 * cached.loading.wait_seconds
     assert cached.step_seconds < fed.step_seconds
     assert fed.loading.resident_step_seconds is not None
+    assert fed.loading.intervals is not None
+    assert fed.loading.intervals.median <= fed.loading.intervals.p95 <= fed.loading.intervals.longest
+    assert fed.loading.intervals.samples == fed.steps
     assert fed.loss is not None
 
 
@@ -217,7 +221,9 @@ def test_a_stream_of_shards_is_loaded_and_probed(tmp_path: Path) -> None:
     loading = measure("load", workload, num_workers=2).loading
     assert loading is not None
     assert loading.fill_seconds is not None
-    assert measure("probe", workload).loading is not None
+    probed = measure("probe", workload).loading
+    assert probed is not None
+    assert probed.most_workers == 4
 
 
 @pytest.mark.parametrize("kind", ["fit", "speed"])
@@ -243,6 +249,12 @@ def test_data_by_name_and_data_of_the_users_own_are_not_mixed(sleeping: str, tmp
     data = f"folder:{write_folder(tmp_path / 'set', ['a/1.jpg', 'b/2.jpg'])}"
     with pytest.raises(UsageError, match="its own dataset, and --data names"):
         build_job(WorkloadSpec(model=sleeping, data=data))
+
+
+def test_bad_items_of_a_users_own_dataset_are_not_left_out_silently_or_at_all(sleeping: str) -> None:
+    with pytest.raises(UsageError, match="--skip-bad cannot see") as raised:
+        build_job(WorkloadSpec(model=sleeping, skip_bad=True))
+    assert "let the dataset itself" in str(raised.value.hint)
 
 
 def test_a_users_model_can_take_data_by_name(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from traindyno.analysis.loader_budget import LoaderRoom
 from traindyno.analysis.loader_effects import read_comparison, settle_knobs
 from traindyno.analysis.loader_epochs import epoch_start_seconds, persistent_workers
 from traindyno.analysis.loader_grid import answered_size, best_cell, grid_points, with_any_probe
+from traindyno.analysis.loader_left_out import left_out
 from traindyno.analysis.loader_points import cpu_scaling, searched_points
 from traindyno.analysis.loader_trials import (
     LoaderTrials,
@@ -39,15 +40,16 @@ def conclude_loader(
 ) -> LoaderAnswer:
     """Everything the trials, in the order they ran, say about the loader. `seconds` defaults to their sum.
 
-    Of a grid the batch size asked for is answered if it was measured, otherwise that of the fastest cell.
+    Of a grid over several batch sizes that of the fastest cell is answered.
     """
+    room = room or LoaderRoom()
     batch_size = answered_size(request, history)
     trials = read_loader_trials(history, batch_size, request.with_model)
     known, chosen = known_from(with_any_probe(trials, history), usable_cpus), chosen_settings(trials)
     if known is None or chosen is None:
         raise NothingMeasuredError("no setting of the loader could be measured", _why(history))
     parts = known.parts
-    settled, compared = settle_knobs(chosen, parts, trials, room or LoaderRoom())
+    settled, compared = settle_knobs(chosen, parts, trials, room)
     rate, interval = _rate_at(trials, settled)
     epoch_examples = request.epoch_examples or examples_in_data(history)
     keeping = persistent_workers(settled, trials, parts, epoch_examples, rate)
@@ -80,7 +82,7 @@ def conclude_loader(
         start_up_seconds=_start_up_seconds(trials, settled),
         stages=stages,
         grid=grid,
-        trials=len(history) if request.grid else min(1, len(trials.probes)) + len(trials.searched),
+        trials=len(history) if request.grid else _trials_of_the_search(trials),
         usable_cpus=usable_cpus,
         end_to_end=request.with_model,
         points=facts.points,
@@ -91,19 +93,19 @@ def conclude_loader(
         start_up_seconds_per_epoch=min(starting, parts.load_seconds) if starting and keeping.adopted else starting,
         epoch_examples=epoch_examples,
         bad_examples=_bad_examples(history),
-        verdicts=(*best_cell(grid), *loader_verdicts(facts)),
+        verdicts=(*best_cell(grid), *loader_verdicts(facts), *left_out(request, history, usable_cpus, room)),
         seconds=sum(record.seconds for record in history) if seconds is None else seconds,
         simulated=simulated,
     )
 
 
+def _trials_of_the_search(trials: LoaderTrials) -> int:
+    return min(1, len(trials.probes)) + len(trials.searched) + len(trials.repeated)
+
+
 def _rate_at(trials: LoaderTrials, settings: Settings) -> tuple[float, Interval]:
     """The rate over all fresh processes that ran these very settings."""
-    found = [
-        measurement_of(record)
-        for record in (*trials.goal, *trials.compared)
-        if record.spec.settings == settings and record.spec.kind == trials.goal_kind and record.measurement is not None
-    ]
+    found = [measurement_of(record) for record in trials.processes_at(settings)]
     seconds, interval = combine_processes([each.step_seconds for each in found], [each.ci95 for each in found])
     return settings.batch_size / seconds, rate_interval(settings.batch_size, interval)
 
@@ -114,7 +116,7 @@ def _recommended(settings: Settings, persistent: bool, stages: Sequence[StageCos
         prefetch_factor=settings.prefetch_factor if settings.num_workers else None,
         pin_memory=settings.pin_memory,
         persistent_workers=persistent or (settings.persistent_workers and settings.num_workers > 0),
-        decoder=settings.decoder if decodes(stages) else None,
+        decoder=settings.decoder if decodes(stages) or settings.decoder == "nvjpeg" else None,
     )
 
 

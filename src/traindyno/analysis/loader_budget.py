@@ -1,8 +1,10 @@
 """Whether a loader's batches in flight fit shared memory, main memory and the limit of open files, before it runs."""
 
+import msgspec
+
 from traindyno.core.base import Record
 from traindyno.core.errors import TraindynoError
-from traindyno.core.records import Settings
+from traindyno.core.records import Settings, TrialRecord
 from traindyno.core.units import format_bytes
 
 # Per worker: two queues, its log and its sentinel on either side; per batch in flight: one descriptor for each tensor.
@@ -13,11 +15,18 @@ _WORKER_BYTES = 64 * 2**20
 
 
 class LoaderRoom(Record, frozen=True):
-    """What there is to take. Unknown is null and refuses nothing."""
+    """What there is to take; `most_workers` can share the data. Unknown is null and refuses nothing."""
 
     shared_free_bytes: int | None = None
     available_bytes: int | None = None
     open_files: int | None = None
+    most_workers: int | None = None
+
+
+def with_data(room: LoaderRoom, probe: TrialRecord | None) -> LoaderRoom:
+    """The room that the data leaves, as its probe told."""
+    told = probe.measurement.loading if probe is not None and probe.measurement is not None else None
+    return room if told is None else msgspec.structs.replace(room, most_workers=told.most_workers)
 
 
 def batches_in_flight(settings: Settings) -> int:
@@ -28,9 +37,21 @@ def batches_in_flight(settings: Settings) -> int:
 def refuse_loader(settings: Settings, batch_bytes: int | None, room: LoaderRoom) -> TraindynoError | None:
     """Why these settings cannot run, with what to change; null when they should fit."""
     return (
-        _shared_memory(settings, batch_bytes or 0, room.shared_free_bytes)
+        _shares(settings, room.most_workers)
+        or _shared_memory(settings, batch_bytes or 0, room.shared_free_bytes)
         or _main_memory(settings, batch_bytes or 0, room.available_bytes)
         or _open_files(settings, room.open_files)
+    )
+
+
+def _shares(settings: Settings, most: int | None) -> TraindynoError | None:
+    """Data in shards has at most one worker for each."""
+    count = settings.num_workers
+    if most is None or count <= most:
+        return None
+    shards = f"{most} shard{'' if most == 1 else 's'}"
+    return TraindynoError(
+        f"{count} workers cannot share {shards}", "use no more workers than shards, or write the data in more of them"
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from traindyno.analysis.loader_budget import LoaderRoom, with_data
 from traindyno.analysis.loader_trials import chosen_settings, known_from, rate_interval, read_loader_trials
 from traindyno.analysis.worker_choice import worker_counts
 from traindyno.analysis.worker_estimates import estimate_counts
@@ -19,7 +20,9 @@ def expected_rates(
     if request.grid or known is None or chosen is None:
         return ()
     measured = {record.spec.settings.num_workers for record in trials.goal}
-    counts = sorted({*(request.workers or worker_counts(usable_cpus)), *measured})
+    room = with_data(LoaderRoom(), trials.probe)
+    considered = request.workers or worker_counts(usable_cpus)
+    fitting = {each for each in considered if room.most_workers is None or each <= room.most_workers}
     return tuple(
         ExpectedRate(
             num_workers=estimate.num_workers,
@@ -27,5 +30,5 @@ def expected_rates(
             ci95=rate_interval(request.batch_size, (estimate.low, estimate.high)),
             measured=estimate.measured,
         )
-        for estimate in estimate_counts(known, counts, chosen)
+        for estimate in estimate_counts(known, sorted(fitting | measured), chosen)
     )

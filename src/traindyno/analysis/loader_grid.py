@@ -6,7 +6,7 @@ import msgspec
 
 from traindyno.analysis.loader_points import worker_point
 from traindyno.analysis.loader_trials import LoaderTrials, measurement_of
-from traindyno.analysis.loader_verdicts import capital, workers_words
+from traindyno.analysis.loader_verdicts import workers_words
 from traindyno.core.answers import WorkerPoint
 from traindyno.core.records import Measurement, TrialRecord
 from traindyno.core.requests import LoaderRequest
@@ -14,8 +14,11 @@ from traindyno.core.units import format_rate
 
 
 def answered_size(request: LoaderRequest, history: Sequence[TrialRecord]) -> int:
+    """The size asked for, if it was measured; of a grid over several sizes, that of the fastest cell."""
     cells = [record for record in history if record.spec.kind in ("load", "feed") and record.measurement is not None]
-    if not request.grid or not cells or any(record.batch_size == request.batch_size for record in cells):
+    one_size = request.sizes is None or len(set(request.sizes)) == 1
+    measured = any(record.batch_size == request.batch_size for record in cells)
+    if not request.grid or not cells or (one_size and measured):
         return request.batch_size
     return max(cells, key=lambda record: measurement_of(record).examples_per_second).batch_size
 
@@ -63,6 +66,5 @@ def best_cell(grid: Sequence[WorkerPoint]) -> list[str]:
     if not grid:
         return []
     best = max(grid, key=lambda point: point.examples_per_second)
-    words = capital(workers_words(best.num_workers))
-    rate = format_rate(best.examples_per_second)
-    return [f"{words} at batch {best.batch_size} are the fastest cell: {rate} examples/s."]
+    words, rate = workers_words(best.num_workers), format_rate(best.examples_per_second)
+    return [f"The fastest cell is {words} at batch {best.batch_size}: {rate} examples/s."]

@@ -57,7 +57,7 @@ def worker_point(record: TrialRecord, epoch_examples: int | None, predicted: flo
 
 
 def cpu_scaling(restricted: Sequence[TrialRecord]) -> tuple[CpuScaling, ...]:
-    """The loader's rate on so many CPUs, fewest first."""
+    """The loader's rate on so many CPUs at the worker count that was predicted best there, fewest CPUs first."""
     measured = [record for record in restricted if record.measurement is not None]
     return tuple(
         CpuScaling(

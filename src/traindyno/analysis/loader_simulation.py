@@ -19,8 +19,8 @@ from typing import Literal
 from traindyno.analysis.cpu_sharing import CpuSharing
 from traindyno.core.base import Record
 
-Transfer = Literal["blocking", "queued", "overlapped"]
-"""How a batch comes to the device: the main process waits for it, it queues before the step, or beside the step."""
+Transfer = Literal["blocking", "queued"]
+"""How a batch comes to the device: the main process waits for it, or it queues before the step."""
 
 _FEWEST_MEASURED = 64
 _FEWEST_MEASURED_UNEVEN = 160
@@ -56,15 +56,12 @@ class PipelineModel(Record, frozen=True):
     step_sensitivity: float = 1.0
     contention: float = 0.0
     cpus: float = math.inf
-    worker_start_seconds: float = 0.0
 
 
 class Forecast(Record, frozen=True):
-    """Steady seconds per step, what of it is spent getting the batch, and the seconds until the first batch."""
+    """Steady seconds per step."""
 
     step_seconds: float
-    wait_seconds: float
-    start_up_seconds: float
 
 
 @lru_cache(maxsize=1024)
@@ -78,11 +75,7 @@ def simulate(model: PipelineModel) -> Forecast:
     run = _Run(model, discarded + measured)
     while len(run.finished) < discarded + measured:
         run.advance()
-    return Forecast(
-        step_seconds=(run.finished[-1] - run.finished[discarded - 1]) / measured,
-        wait_seconds=sum(run.waits[discarded:]) / measured,
-        start_up_seconds=run.first_batch,
-    )
+    return Forecast(step_seconds=(run.finished[-1] - run.finished[discarded - 1]) / measured)
 
 
 class _Run:
@@ -91,10 +84,8 @@ class _Run:
     def __init__(self, model: PipelineModel, batches: int) -> None:
         self.model = model
         self.finished: list[float] = []
-        self.waits: list[float] = []
-        self.first_batch = 0.0
         self._loads = _dealt(model, batches + max(1, model.num_workers) * model.prefetch_factor)
-        self._clock = model.num_workers * model.worker_start_seconds
+        self._clock = 0.0
         self._progress = 0.0
         self._busy: list[tuple[float, int]] = []
         self._assigned: list[deque[int]] = [deque() for _ in range(model.num_workers)]
@@ -102,7 +93,7 @@ class _Run:
         self._pin_queue: deque[int] = deque()
         self._pin_left = 0.0
         self._cpus = CpuSharing(model.cpus, model.load_cpu_share, model.contention)
-        self._device_free = self._copied = 0.0
+        self._device_free = 0.0
         for index in range(model.num_workers * model.prefetch_factor):
             self._assign(index)
         self._main = self._main_process()
@@ -137,11 +128,7 @@ class _Run:
     def _main_process(self) -> Generator[_Task, None, None]:
         model = self.model
         for index in count():
-            asked = self._clock
             yield from self._take(index)
-            if index == 0:
-                self.first_batch = self._clock
-            self.waits.append(self._clock - asked)
             if model.asynchronous:
                 yield from self._launch(index)
             else:
@@ -166,10 +153,8 @@ class _Run:
         if model.transfer == "blocking" and model.transfer_seconds:
             yield "until", max(self._clock, self._device_free) + model.transfer_seconds, 0.0
             there = self._clock
-        elif model.transfer == "queued":
-            there = max(self._clock, self._device_free) + model.transfer_seconds
         else:
-            there = self._copied = max(self._clock, self._copied) + model.transfer_seconds
+            there = max(self._clock, self._device_free) + model.transfer_seconds
         if index >= model.launch_lead and self.finished[index - model.launch_lead] > self._clock:
             yield "until", self.finished[index - model.launch_lead], 0.0
         start = max(there, self._clock, self._device_free)

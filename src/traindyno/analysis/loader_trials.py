@@ -14,12 +14,15 @@ from traindyno.core.loading import StageCost
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Measurement, Settings, TrialKind, TrialRecord
 
+REPEATED = 100
+"""Repeats from here on are of the settings that won; those below belong to the comparisons of single knobs."""
+
 _NOTABLE_DECODING = 0.02
 
 
 class LoaderTrials(Record, frozen=True):
     """`probes` timed single processes, one per decoder; `probe` is the fastest. `searched` looked for the worker count,
-    `compared` tried single knobs, `restricted` had fewer CPUs.
+    `compared` tried single knobs, `repeated` the settings that won, `restricted` had fewer CPUs.
 
     `with_model` says what is asked for: training fed by the loader, or the loader alone.
     """
@@ -29,6 +32,7 @@ class LoaderTrials(Record, frozen=True):
     probe: TrialRecord | None = None
     searched: tuple[TrialRecord, ...] = ()
     compared: tuple[TrialRecord, ...] = ()
+    repeated: tuple[TrialRecord, ...] = ()
     restricted: tuple[TrialRecord, ...] = ()
 
     @property
@@ -43,6 +47,14 @@ class LoaderTrials(Record, frozen=True):
     @property
     def loads(self) -> tuple[TrialRecord, ...]:
         return tuple(record for record in self.searched if record.spec.kind == "load" and record.measurement)
+
+    def processes_at(self, settings: Settings) -> tuple[TrialRecord, ...]:
+        """The fresh processes that measured what is asked for at these very settings."""
+        return tuple(
+            record
+            for record in (*self.goal, *self.compared, *self.repeated)
+            if record.spec.settings == settings and record.spec.kind == self.goal_kind and record.measurement
+        )
 
 
 def read_loader_trials(history: Sequence[TrialRecord], batch_size: int, with_model: bool) -> LoaderTrials:
@@ -59,7 +71,8 @@ def read_loader_trials(history: Sequence[TrialRecord], batch_size: int, with_mod
         probes=tuple(probes),
         probe=probe,
         searched=tuple(record for record in unrestricted if record.spec.repeat == 0),
-        compared=tuple(record for record in unrestricted if record.spec.repeat > 0),
+        compared=tuple(record for record in unrestricted if 0 < record.spec.repeat < REPEATED),
+        repeated=tuple(record for record in unrestricted if record.spec.repeat >= REPEATED),
         restricted=tuple(record for record in loaders if record.spec.feed.cpus is not None),
     )
 

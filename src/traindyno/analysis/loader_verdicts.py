@@ -45,6 +45,7 @@ def loader_verdicts(facts: LoaderFacts) -> tuple[str, ...]:
         *stragglers(facts),
         *keeping_workers(facts),
         *filling(facts.trials),
+        *one_process(facts),
         *missed_predictions(facts.points),
         *failed_counts(facts.trials.searched),
     )
@@ -72,9 +73,9 @@ def more_cpus(facts: LoaderFacts) -> Iterator[str]:
         ratio, interval = ratio_interval(fewer.examples_per_second, fewer.ci95, more.examples_per_second, more.ci95)
         step = f"{fewer.cpus} → {more.cpus}"
         if ratio >= _NOTABLE_GAIN and interval[0] > 1:
-            yield f"More CPUs load faster: {step} gives {ratio:.2f}×."
+            yield f"More CPUs load faster: {step} gives {ratio:.2f}×, each at the worker count predicted best."
         else:
-            yield f"More CPUs do not load faster: {step} gives {ratio:.2f}×."
+            yield f"More CPUs do not load faster: {step} gives {ratio:.2f}×, each at the worker count predicted best."
     limited = facts.share_of_resident is None or (facts.share_of_resident < _FED and _loader_limits(facts))
     if facts.scaling and not limited and facts.parts.asynchronous:
         yield "Training would not gain from more CPUs: the loader is not the limit."
@@ -115,6 +116,11 @@ def filling(trials: LoaderTrials) -> Iterator[str]:
     seconds = max((loading.fill_seconds or 0.0 for loading in told if loading is not None), default=0.0)
     if seconds > 0:
         yield f"Filling the shuffle buffer takes up to {format_seconds(seconds)} of a start."
+
+
+def one_process(facts: LoaderFacts) -> Iterator[str]:
+    if len(facts.trials.processes_at(facts.settings)) == 1:
+        yield "The interval is that of one process: another start may differ from it by more."
 
 
 def missed_predictions(points: Sequence[WorkerPoint]) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """What a stall is made of: moving batches, and fetching, decoding, augmenting or handing them over.
 
-Moving is the difference between cached and resident batches. Loading is the difference between the loader and cached
-batches; it is divided by what each further stage cost the loader alone, or, where that was not measured, by what the
-stages cost in one process.
+Moving is the difference between cached and resident batches; with nvjpeg the GPU decodes the cached ones at every step,
+and that is what the difference is called then. Loading is the difference between the loader and cached batches; it is
+divided by what each further stage cost the loader alone, or, where that was not measured, by what the stages cost in
+one process.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +18,16 @@ from traindyno.analysis.stall_runs import (
     RESIDENT,
     WARM,
     Runs,
+    measured,
     step_of,
+    was_cold,
 )
 from traindyno.analysis.stall_shares import Difference, difference
 from traindyno.core.answers import StallCause
 from traindyno.core.loading import StageCost
 
 TRANSFER = "transfer"
+GPU_DECODE = "GPU decode"
 HAND_OFF = "hand-off"
 PAGE_CACHE = "page cache"
 # Collating belongs to handing over: it puts the examples where the main process will find them.
@@ -37,28 +41,58 @@ def find_causes(runs: Runs, stages: Sequence[StageCost], parts: LoaderParts) -> 
     loading = difference(runs, WARM, HOST_CACHED, WARM) or difference(runs, WARM, RESIDENT, WARM)
     moving = difference(runs, HOST_CACHED, RESIDENT, WARM)
     cold = difference(runs, COLD, WARM, COLD)
-    hidden = _spent(stages, parts)
     causes = []
     if loading is not None:
         weights = _weights(runs, stages, parts, loading.seconds)
+        hidden = _hidden(runs, weights, loading.seconds, _spent(stages, parts))
         causes = [_part(cause, weight, loading, hidden.get(cause)) for cause, weight in weights.items()]
     if moving is not None:
-        causes.append(_part(TRANSFER, 1.0, moving, parts.transfer_seconds))
+        causes.append(_part(moving_cause(runs), 1.0, moving, _hidden_moving(runs, moving, parts)))
     causes.sort(key=lambda cause: -cause.exposed_share)
-    if cold is not None:
+    if cold is not None and was_cold(runs):
         causes.append(_part(PAGE_CACHE, 1.0, cold, None))
     return tuple(causes)
 
 
-def _part(cause: str, weight: float, whole: Difference, spent: float | None) -> StallCause:
-    exposed = weight * whole.seconds
+def moving_cause(runs: Runs) -> str:
+    """What cached batches take longer than resident ones for."""
+    return GPU_DECODE if _decodes_on_gpu(runs) else TRANSFER
+
+
+def _decodes_on_gpu(runs: Runs) -> bool:
+    return any(record.spec.settings.decoder == "nvjpeg" for record in measured(runs, WARM))
+
+
+def _part(cause: str, weight: float, whole: Difference, hidden: float | None) -> StallCause:
     return StallCause(
         cause=cause,
-        exposed_seconds=exposed,
+        exposed_seconds=weight * whole.seconds,
         exposed_share=weight * whole.share,
         ci95=(weight * whole.ci95[0], weight * whole.ci95[1]),
-        hidden_seconds=max(0.0, spent - max(0.0, exposed)) if spent is not None else None,
+        hidden_seconds=hidden,
     )
+
+
+def _hidden(
+    runs: Runs, weights: Mapping[str, float], stall_seconds: float, spent: Mapping[str, float]
+) -> dict[str, float]:
+    """Worker seconds per batch that nobody waits for.
+
+    A second of waiting is one of every worker. Beside the step each of them can spend no more than the step takes.
+    """
+    workers = max([1, *(record.spec.settings.num_workers for record in measured(runs, WARM))])
+    waited = workers * max(0.0, stall_seconds)
+    hidden = {cause: max(0.0, spent[cause] - weight * waited) for cause, weight in weights.items() if cause in spent}
+    resident, total = step_of(runs, RESIDENT), sum(hidden.values())
+    fits = min(1.0, workers * resident[0] / total) if resident is not None and total > 0 else 1.0
+    return {cause: fits * seconds for cause, seconds in hidden.items()}
+
+
+def _hidden_moving(runs: Runs, moving: Difference, parts: LoaderParts) -> float | None:
+    """What decoding on the GPU takes is only known as far as it is waited for."""
+    if _decodes_on_gpu(runs):
+        return None
+    return max(0.0, parts.transfer_seconds - max(0.0, moving.seconds))
 
 
 def _spent(stages: Sequence[StageCost], parts: LoaderParts) -> dict[str, float]:

@@ -2,15 +2,19 @@
 
 import shlex
 
-from traindyno.core.records import Settings, WorkloadSpec
+import msgspec
+
+from traindyno.analysis.commands import SYNTHETIC, workload_words
+from traindyno.core.records import Settings
 from traindyno.core.requests import StallsRequest
 
-_SYNTHETIC = "synthetic:"
+_FIRST_REPEATS = 3
+_FIRST_TRIAL_SECONDS = 5.0
 
 
 def stalls_command(request: StallsRequest, settings: Settings, data: str | None = None) -> str:
     """The same study with other settings or another source."""
-    words = ["stalls", *_workload(request.workload, data), *_bench(request)]
+    words = ["stalls", *_workload(request, data or request.workload.data)]
     words += ["--batch-size", str(settings.batch_size), "--workers", str(settings.num_workers)]
     if settings.prefetch_factor != 2:
         words += ["--prefetch-factor", str(settings.prefetch_factor)]
@@ -18,35 +22,32 @@ def stalls_command(request: StallsRequest, settings: Settings, data: str | None 
         words.append("--pin-memory")
     if settings.decoder != "pil":
         words += ["--decoder", settings.decoder]
-    return shlex.join(["traindyno", *words])
+    return shlex.join(["traindyno", *words, *_measuring(request)])
 
 
 def throughput_command(request: StallsRequest) -> str:
     """The curve over batch sizes."""
-    return shlex.join(["traindyno", "throughput", *_workload(request.workload, _SYNTHETIC), *_bench(request)])
+    workload = msgspec.structs.replace(request.workload, skip_bad=False)
+    changed = msgspec.structs.replace(request, workload=workload)
+    return shlex.join(["traindyno", "throughput", *_workload(changed, SYNTHETIC)])
 
 
 def prepare_command(request: StallsRequest) -> str:
     """Prepare the study's data beside where one stands."""
-    return shlex.join(["traindyno", "data", "prepare", request.workload.data, "prepared"])
+    skipping = ["--skip-bad"] if request.workload.skip_bad else []
+    return shlex.join(["traindyno", "data", "prepare", request.workload.data, "prepared", *skipping])
 
 
-def _workload(workload: WorkloadSpec, data: str | None) -> list[str]:
-    words = ["--model", workload.model]
-    source = data if data is not None else workload.data
-    if source != _SYNTHETIC:
-        words += ["--data", source]
-    if workload.mode != "train":
-        words += ["--mode", workload.mode]
-    if workload.image_size is not None:
-        words += ["--image-size", str(workload.image_size)]
-    if workload.classes is not None:
-        words += ["--classes", str(workload.classes)]
-    if workload.optimizer != "sgd":
-        words += ["--optimizer", workload.optimizer]
-    return words
+def _workload(request: StallsRequest, data: str) -> list[str]:
+    workload, bench = msgspec.structs.replace(request.workload, data=data), request.bench
+    return [*workload_words(workload, bench), *(["--device", bench.device] if bench.device != "auto" else [])]
 
 
-def _bench(request: StallsRequest) -> list[str]:
-    words = ["--device", request.bench.device] if request.bench.device != "auto" else []
-    return [*words, "--precision", request.bench.precision] if request.bench.precision != "fp32" else words
+def _measuring(request: StallsRequest) -> list[str]:
+    """How long and how often, so that the two studies can be compared."""
+    words = [] if request.cold else ["--no-cold"]
+    if request.repeats != _FIRST_REPEATS:
+        words += ["--repeats", str(request.repeats)]
+    if request.trial_seconds != _FIRST_TRIAL_SECONDS:
+        words += ["--trial-seconds", f"{request.trial_seconds:g}s"]
+    return [*words, "--local-ranks", str(request.local_ranks)] if request.local_ranks != 1 else words

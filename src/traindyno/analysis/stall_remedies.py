@@ -8,6 +8,7 @@ from traindyno.analysis.loader_parts import LoaderParts
 from traindyno.analysis.loader_trials import decodes
 from traindyno.analysis.stall_causes import HAND_OFF, TRANSFER
 from traindyno.analysis.stall_commands import prepare_command, stalls_command, throughput_command
+from traindyno.analysis.stall_verdicts import UNSETTLED
 from traindyno.analysis.worker_choice import fewest_near_best, worker_counts
 from traindyno.analysis.worker_estimates import Known, estimate_counts
 from traindyno.core.answers import Remedy
@@ -31,7 +32,7 @@ class Patient(Record, frozen=True):
     """What the remedies are for. `halved_ratio` is the step at half the batch over that at the whole.
 
     `most` is the speedup that resident data would give: no remedy of loading can give more. `sources` are other sources
-    that were run, with the speedup they gave.
+    that were run, with the speedup they gave. `most_workers` can share the data.
     """
 
     request: StallsRequest
@@ -42,6 +43,7 @@ class Patient(Record, frozen=True):
     most: float
     halved_ratio: float | None = None
     sources: tuple[tuple[str, float], ...] = ()
+    most_workers: int | None = None
 
     def gain(self, parts: LoaderParts, settings: Settings) -> float:
         """How many times as fast a step gets with other parts or settings."""
@@ -60,7 +62,7 @@ def find_remedies(patient: Patient) -> tuple[Remedy, ...]:
     """Settings first, then other software, other data, other hardware; what gains nothing is left out."""
     if patient.bound == "launch":
         return tuple(_larger_batch(patient))
-    if patient.bound == "compute":
+    if patient.bound in ("compute", UNSETTLED):
         return ()
     found = (
         *_pinning(patient),
@@ -89,7 +91,7 @@ def _pinning(patient: Patient) -> Iterator[Remedy]:
 
 def _worker_count(patient: Patient) -> Iterator[Remedy]:
     """Another worker count, where the simulation finds a better one."""
-    settings = _best_workers(patient.parts, patient.settings)
+    settings = _best_workers(patient, patient.parts)
     count = settings.num_workers
     if count == patient.settings.num_workers:
         return
@@ -100,10 +102,11 @@ def _worker_count(patient: Patient) -> Iterator[Remedy]:
     )
 
 
-def _best_workers(parts: LoaderParts, settings: Settings) -> Settings:
-    known = Known(parts=parts, loads=(), goal=(), alone=False)
-    best = fewest_near_best(estimate_counts(known, worker_counts(parts.cpus), settings))
-    return msgspec.structs.replace(settings, num_workers=best.num_workers)
+def _best_workers(patient: Patient, parts: LoaderParts) -> Settings:
+    known, most = Known(parts=parts, loads=(), goal=(), alone=False), patient.most_workers
+    counts = [count for count in worker_counts(parts.cpus) if most is None or count <= most]
+    best = fewest_near_best(estimate_counts(known, counts, patient.settings))
+    return msgspec.structs.replace(patient.settings, num_workers=best.num_workers)
 
 
 def _decoders(patient: Patient) -> Iterator[Remedy]:
@@ -115,7 +118,7 @@ def _decoders(patient: Patient) -> Iterator[Remedy]:
     decoder: Decoder = "simplejpeg"
     settings = msgspec.structs.replace(patient.settings, decoder=decoder)
     yield Remedy(
-        action=f"decode with {decoder} (usually {1 / ratio:.1f} times as fast as {now})",
+        action=f"decode with {decoder} (pip install {decoder}; usually {1 / ratio:.1f} times as fast as {now})",
         predicted_speedup=patient.gain(patient.without(decode=ratio), patient.settings),
         command=stalls_command(patient.request, settings),
     )
@@ -136,7 +139,7 @@ def _memory(patient: Patient) -> Iterator[Remedy]:
     if patient.bound != "data: fetch" or not data.startswith(_BY_INDEX) or _was_run(patient, "memory:"):
         return
     yield Remedy(
-        action="hold the data in RAM",
+        action="hold the data in RAM (assumed: fetching then takes a tenth)",
         predicted_speedup=patient.gain(patient.without(fetch=_FETCH_FROM_RAM), patient.settings),
         command=stalls_command(patient.request, patient.settings, data=f"memory:{data}"),
     )
@@ -148,7 +151,7 @@ def _preparing(patient: Patient) -> Iterator[Remedy]:
         return
     parts = patient.without(decode=0.0, augment=_PREPARED_AUGMENT)
     yield Remedy(
-        action="decode once into a prepared set, from which workers only crop",
+        action="decode once into a prepared set, from which workers only crop (assumed: in a fifth of the time)",
         predicted_speedup=patient.gain(parts, patient.settings),
         command=prepare_command(patient.request),
     )
@@ -165,7 +168,7 @@ def _gpu_decoding(patient: Patient) -> Iterator[Remedy]:
     decoder: Decoder = "nvjpeg"
     settings = msgspec.structs.replace(patient.settings, decoder=decoder)
     yield Remedy(
-        action="decode on the GPU with nvjpeg (about 15,000 images/s on a large one)",
+        action="decode on the GPU with nvjpeg (assumed: 15,000 images/s, as on a large one)",
         predicted_speedup=patient.gain(parts, patient.settings),
         command=stalls_command(patient.request, settings),
     )
@@ -180,9 +183,9 @@ def _more_cpus(patient: Patient) -> Iterator[Remedy]:
         return
     cpus = patient.parts.cpus
     parts = msgspec.structs.replace(patient.parts, cpus=2 * cpus)
-    settings = _best_workers(parts, patient.settings)
+    settings = _best_workers(patient, parts)
     gain = patient.gain(parts, settings)
-    if gain < _WORTH_NAMING * patient.gain(patient.parts, _best_workers(patient.parts, patient.settings)):
+    if gain < _WORTH_NAMING * patient.gain(patient.parts, _best_workers(patient, patient.parts)):
         return
     yield Remedy(
         action=f"give the job {2 * cpus:g} CPUs instead of {cpus:g}, and {settings.num_workers} workers",

@@ -17,6 +17,12 @@ BYTES_ONLY = "bytes_only"
 HALVED_BATCH = "halved_batch"
 PROBE = "probe"
 
+READ_FROM_FILES = ("folder:", "shards:", "prepared:")
+"""Other data is held in memory or read by code of the user's: there is nothing to drop from the page cache."""
+
+COLD_ENOUGH = 0.05
+"""A run was cold if no more than this share of the data was still in the page cache."""
+
 _OF_DEPTH = {"bytes": BYTES_ONLY, "pixels": DECODE_ONLY, "examples": LOADER_ALONE}
 
 Runs = dict[str, tuple[TrialRecord, ...]]
@@ -59,6 +65,19 @@ def sort_runs(history: Sequence[TrialRecord], data: str, batch_size: int, also: 
 
 def measured(runs: Runs, name: str) -> tuple[TrialRecord, ...]:
     return tuple(record for record in runs.get(name, ()) if record.measurement is not None)
+
+
+def still_cached(runs: Runs) -> float | None:
+    """The largest share of the data that a cold run found in the page cache; null if one of them could not tell."""
+    told = [measurement_of(record).loading for record in measured(runs, COLD)]
+    shares = [loading.cached_share if loading is not None else None for loading in told]
+    known = [share for share in shares if share is not None]
+    return max(known) if known and len(known) == len(shares) else None
+
+
+def was_cold(runs: Runs) -> bool:
+    share = still_cached(runs)
+    return share is not None and share <= COLD_ENOUGH
 
 
 def step_of(runs: Runs, name: str) -> tuple[float, Interval] | None:

@@ -14,6 +14,7 @@ from traindyno.core.base import Record
 from traindyno.core.records import Measurement
 
 COUNTS_FROM = 0.03
+_TOO_WIDE = 0.1
 _NORMAL_QUANTILE = 1.96
 
 
@@ -28,6 +29,11 @@ class Difference(Record, frozen=True):
     def counts(self) -> bool:
         """Whether it is more than chance and more than 3 % of the step."""
         return self.share > COUNTS_FROM and self.ci95[0] > 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it looks like something, or may be much, although chance is not ruled out."""
+        return not self.counts and (self.share > COUNTS_FROM or self.ci95[1] > _TOO_WIDE)
 
 
 def difference(runs: Runs, longer: str, shorter: str, whole: str) -> Difference | None:

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from traindyno.analysis.stall_causes import HAND_OFF, PAGE_CACHE
+from traindyno.analysis.stall_causes import GPU_DECODE, HAND_OFF, PAGE_CACHE, TRANSFER
 from traindyno.analysis.stall_runs import BYTES_ONLY, COLD, DECODE_ONLY, LOADER_ALONE, Runs
 from traindyno.analysis.stall_shares import COUNTS_FROM, Difference
 from traindyno.core.answers import StallCause, StallRun
 from traindyno.core.units import format_percent, format_seconds
 
-_NOTABLE_MISS = 0.1
+UNSETTLED = "not settled"
+"""The bound where the rounds differ too much to tell a stall from chance."""
+
+_NOTABLE_MISS = 0.05
+_SETTLE = "more --repeats or a quieter machine would settle it"
 _DOING = {
     "fetch": "fetching",
     "decode": "decoding",
@@ -37,7 +41,11 @@ def headline(bound: str, stall: Difference, causes: Sequence[StallCause]) -> str
         cause = next(each for each in causes if each.cause == bound.removeprefix("data: "))
         part = format_percent(cause.exposed_share, 0)
         return f"Training waits {share} of each step, mostly for the loader: {_DOING[cause.cause]} takes {part}."
-    if bound == "transfer":
+    if bound == UNSETTLED:
+        return f"Not settled: training waits {share} of each step, but {_unsure(stall)}; {_SETTLE}."
+    if bound == GPU_DECODE:
+        return f"Training waits {share} of each step, mostly for the GPU to decode images."
+    if bound == TRANSFER:
         return f"Training waits {share} of each step, mostly for batches to be moved to the device."
     waits = f"the loader is waited for {share} of a step" if stall.counts else "the loader is hidden behind the step"
     if bound == "launch":
@@ -54,23 +62,36 @@ def hidden(causes: Sequence[StallCause]) -> Iterator[str]:
 
 
 def cold(causes: Sequence[StallCause], found: Mapping[str, StallRun]) -> Iterator[str]:
-    cause = next((each for each in causes if each.cause == PAGE_CACHE), None)
-    if cause is None or COLD not in found:
+    """What an empty page cache costs, if it was seen to be empty."""
+    if COLD not in found:
         return
-    if cause.exposed_share > COUNTS_FROM and cause.ci95[0] > 0:
-        share = format_percent(cause.exposed_share, 0)
-        yield f"With the page cache empty {share} of a step is waiting for storage: a first epoch is that much slower."
+    cause = next((each for each in causes if each.cause == PAGE_CACHE), None)
+    if cause is None:
+        yield f"What an empty page cache costs is not known: {found[COLD].note}."
+        return
+    waiting = Difference(seconds=cause.exposed_seconds, share=cause.exposed_share, ci95=cause.ci95)
+    share = format_percent(max(0.0, waiting.share), 0)
+    if waiting.counts:
+        longer = format_percent(waiting.share / (1 - waiting.share), 0)
+        waits = f"With the page cache empty {share} of a step is waiting for storage"
+        yield f"{waits}: a first epoch takes {longer} longer."
+    elif waiting.is_open:
+        yield f"Not settled: {share} of a cold step is waiting for storage, but {_unsure(waiting)}; {_SETTLE}."
     else:
         yield "An empty page cache makes no difference that shows: storage keeps up."
 
 
 def missed(found: Mapping[str, StallRun]) -> Iterator[str]:
-    """Where the simulation was off by more than 10 %; the partial loaders are only there to divide the stall."""
+    """Where the simulation was off by more than 5 %, and by more than the measurement leaves open.
+
+    The partial loaders are only there to divide the stall.
+    """
     for name, run in found.items():
         if run.predicted_step_seconds is None or name in (BYTES_ONLY, DECODE_ONLY, LOADER_ALONE):
             continue
         miss = run.predicted_step_seconds / run.step_seconds - 1
-        if abs(miss) > _NOTABLE_MISS:
+        within = run.ci95[0] <= run.predicted_step_seconds <= run.ci95[1]
+        if abs(miss) > _NOTABLE_MISS and not within:
             words = "too long" if miss > 0 else "too short"
             yield f"The prediction for {name.replace('_', ' ')} was {format_percent(abs(miss), 0)} {words}."
 
@@ -80,3 +101,10 @@ def failures(runs: Runs) -> Iterator[str]:
         failed = next((record.failure for record in records if record.failure is not None), None)
         if failed is not None:
             yield f"The run {name.replace('_', ' ')!r} failed: {failed.message}."
+
+
+def _unsure(waiting: Difference) -> str:
+    if waiting.counts:
+        return "the rounds differ too much to say for what"
+    low, high = (format_percent(min(1.0, max(0.0, end)), 0) for end in waiting.ci95)
+    return f"it may be anything from {low} to {high}"

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from traindyno.analysis.loader_budget import LoaderRoom, with_data
 from traindyno.analysis.loader_trials import decodes, measurement_of
-from traindyno.analysis.stall_causes import PAGE_CACHE, TRANSFER, find_causes
+from traindyno.analysis.stall_causes import GPU_DECODE, PAGE_CACHE, TRANSFER, find_causes, moving_cause
 from traindyno.analysis.stall_predictions import parts_of, predict_runs
 from traindyno.analysis.stall_remedies import Patient, find_remedies
 from traindyno.analysis.stall_runs import (
@@ -11,6 +12,7 @@ from traindyno.analysis.stall_runs import (
     HALVED_BATCH,
     HOST_CACHED,
     PROBE,
+    READ_FROM_FILES,
     RESIDENT,
     WARM,
     Runs,
@@ -18,9 +20,11 @@ from traindyno.analysis.stall_runs import (
     sort_runs,
     source_name,
     step_of,
+    still_cached,
+    was_cold,
 )
 from traindyno.analysis.stall_shares import Difference, difference
-from traindyno.analysis.stall_verdicts import stall_verdicts
+from traindyno.analysis.stall_verdicts import UNSETTLED, stall_verdicts
 from traindyno.core.answers import LoaderSettings, StallCause, StallRun, StallsAnswer
 from traindyno.core.errors import NothingMeasuredError
 from traindyno.core.loading import StageCost
@@ -30,8 +34,6 @@ from traindyno.core.units import format_percent
 
 BARELY_SHORTER = 0.9
 """Half the batch takes more than this share of the step: the step is launch-bound."""
-
-_WELL_DROPPED = 0.1
 
 
 def conclude_stalls(
@@ -63,6 +65,7 @@ def conclude_stalls(
         most=_most(runs),
         halved_ratio=_halved_ratio(runs),
         sources=tuple(_speedups(request, runs)),
+        most_workers=_most_workers(runs),
     )
     found = {name: _run(runs, name, predicted.get(name)) for name in _shown(runs)}
     return StallsAnswer(
@@ -77,7 +80,7 @@ def conclude_stalls(
         predicted=predicted,
         bound=bound,
         remedies=find_remedies(patient),
-        verdicts=stall_verdicts(bound, stall, causes, found, runs),
+        verdicts=(*stall_verdicts(bound, stall, causes, found, runs), *_without_cold(request)),
         bad_examples=_bad_examples(history),
         seconds=sum(record.seconds for record in history) if seconds is None else seconds,
         simulated=simulated,
@@ -85,14 +88,17 @@ def conclude_stalls(
 
 
 def _bound(runs: Runs, causes: Sequence[StallCause], launch_bound: bool) -> str:
-    """The largest stall that counts names the bound; without one it is the step itself."""
+    """The largest stall that counts names the bound; without one it is the step itself, unless chance hides a stall."""
     loading = difference(runs, WARM, HOST_CACHED, WARM) or difference(runs, WARM, RESIDENT, WARM)
     moving = difference(runs, HOST_CACHED, RESIDENT, WARM)
     if loading is not None and loading.counts and loading.share >= _share(moving):
-        largest = max((cause for cause in causes if cause.cause not in (TRANSFER, PAGE_CACHE)), key=_exposed)
+        others = (TRANSFER, GPU_DECODE, PAGE_CACHE)
+        largest = max((cause for cause in causes if cause.cause not in others), key=_exposed)
         return f"data: {largest.cause}"
     if moving is not None and moving.counts:
-        return TRANSFER
+        return moving_cause(runs)
+    if any(each is not None and each.is_open for each in (loading, moving)):
+        return UNSETTLED
     return "launch" if launch_bound else "compute"
 
 
@@ -137,18 +143,22 @@ def _run(runs: Runs, name: str, predicted: float | None) -> StallRun:
         ci95=step[1],
         examples_per_second=record.batch_size / step[0],
         predicted_step_seconds=predicted,
-        note=_cold_note(measured(runs, name)) if name == COLD else None,
+        note=_cold_note(runs) if name == COLD else None,
     )
 
 
-def _cold_note(records: Sequence[TrialRecord]) -> str | None:
+def _cold_note(runs: Runs) -> str:
     """Whether the page cache was really empty."""
-    told = [measurement_of(record).loading for record in records]
-    left = [loading.cached_share for loading in told if loading is not None and loading.cached_share is not None]
-    if not left:
+    left = still_cached(runs)
+    if left is None:
         return "it is not known how much of the data was still in the page cache"
-    text = f"{format_percent(max(left), 0)} of the data was still in the page cache"
-    return text if max(left) > _WELL_DROPPED else f"the page cache was dropped: {text}"
+    text = f"{format_percent(left, 0)} of the data was still in the page cache"
+    return f"the page cache was dropped: {text}" if was_cold(runs) else text
+
+
+def _without_cold(request: StallsRequest) -> Iterator[str]:
+    if request.cold and not request.workload.data.startswith(READ_FROM_FILES):
+        yield "There is no cold run: this data is not read from files while it is trained on."
 
 
 def _speedups(request: StallsRequest, runs: Runs) -> Iterator[tuple[str, float]]:
@@ -168,6 +178,11 @@ def _loader_settings(settings: Settings, stages: Sequence[StageCost]) -> LoaderS
         persistent_workers=settings.persistent_workers,
         decoder=settings.decoder if decodes(stages) else None,
     )
+
+
+def _most_workers(runs: Runs) -> int | None:
+    probes = measured(runs, PROBE)
+    return with_data(LoaderRoom(), probes[0]).most_workers if probes else None
 
 
 def _stages(runs: Runs) -> tuple[StageCost, ...]:

@@ -40,6 +40,12 @@ def worker_counts(usable_cpus: float) -> tuple[int, ...]:
     return tuple(sorted({*few, *ladder, *around}))
 
 
+def grid_counts(usable_cpus: float) -> tuple[int, ...]:
+    """The counts of a whole table: none, and doubling up to the CPUs there are."""
+    whole = max(1, math.floor(usable_cpus))
+    return tuple(sorted({0, *(2**power for power in range(whole.bit_length())), whole}))
+
+
 def next_count(estimates: Sequence[Estimate], trials_left: int, load_first: bool) -> NextCount | None:
     """What to try next, or None when the best is known well enough or no trial is left.
 

@@ -6,14 +6,16 @@ from dataclasses import replace
 import msgspec
 
 from traindyno.analysis.cautions import cautions
+from traindyno.analysis.commands import workload_words
 from traindyno.analysis.loader_answer import conclude_loader
 from traindyno.analysis.loader_budget import LoaderRoom, refuse_loader
 from traindyno.analysis.loader_expected import expected_rates
+from traindyno.analysis.worker_choice import grid_counts
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.loader_room import RoomyRunner, batch_bytes, loader_room
-from traindyno.app.loader_workload import check_loader, data_of, usable_cpus
-from traindyno.app.max_batch import first_spec, workload_words
+from traindyno.app.loader_workload import check_decoder, check_loader, data_of, usable_cpus
+from traindyno.app.max_batch import first_spec
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, LoaderAnswer
@@ -34,6 +36,7 @@ def loader(request: LoaderRequest, context: Context) -> Document:
     check_loader(request)
     with open_workshop(request.bench, context.store) as workshop:
         request = msgspec.structs.replace(request, bench=workshop.bench)
+        check_decoder(request.decoder, request.bench.device)
         with open_study(workshop, context, request, loader_title(request)) as study:
             study.workshop = replace(workshop, runner=RoomyRunner(workshop.runner, study.records))
             answer = _search(study, request)
@@ -48,7 +51,7 @@ def loader_title(request: LoaderRequest) -> str:
 def loader_strategy(request: LoaderRequest, template: TrialSpec, cpus: float, room: LoaderRoom) -> Strategy:
     """The grid that was asked for, or the search."""
     if request.grid:
-        workers = request.workers or grid_workers(cpus)
+        workers = request.workers or grid_counts(cpus)
         sizes = request.sizes or (request.batch_size,)
         seed = request.bench.seed
         return LoaderGrid(template, workers, sizes, with_model=request.with_model, room=room, seed=seed)
@@ -63,13 +66,6 @@ def loader_strategy(request: LoaderRequest, template: TrialSpec, cpus: float, ro
     )
 
 
-def grid_workers(cpus: float) -> tuple[int, ...]:
-    """None, and doubling up to the CPUs there are."""
-    whole = max(1, int(cpus))
-    doubling = (2**power for power in range(whole.bit_length()))
-    return tuple(sorted({0, *doubling, whole}))
-
-
 def loader_template(request: LoaderRequest, template: TrialSpec) -> TrialSpec:
     """What all trials of the study have in common."""
     settings = msgspec.structs.replace(
@@ -81,7 +77,8 @@ def loader_template(request: LoaderRequest, template: TrialSpec) -> TrialSpec:
 
 def _search(study: Study, request: LoaderRequest) -> LoaderAnswer:
     simulated = study.workshop.runner.simulated
-    cpus, room = usable_cpus(request.bench), LoaderRoom() if simulated else loader_room()
+    cpus = usable_cpus(request.bench, request.local_ranks)
+    room = LoaderRoom() if simulated else loader_room()
     template = loader_template(request, first_spec(study.workshop, request.workload))
     history = study.drive(loader_strategy(request, template, cpus, room))
     goal = "feed" if request.with_model else "load"
@@ -117,6 +114,7 @@ def _hint(request: LoaderRequest, answer: LoaderAnswer, study: Study) -> str:
     """What training then waits for; or, where the loader was alone, the same with a model."""
     words = workload_words(request.workload, msgspec.structs.replace(request.bench, memory_limit_bytes=None))
     size = ["--batch-size", str(answer.batch_size)]
+    size += ["--local-ranks", str(request.local_ranks)] if request.local_ranks > 1 else []
     if not request.with_model:
         named = "" if request.workload.runs_user_code else " --model MODEL"
         return f"{shlex.join(['traindyno', 'loader', *words, *size])}{named}{study.store_option}"
@@ -125,5 +123,6 @@ def _hint(request: LoaderRequest, answer: LoaderAnswer, study: Study) -> str:
     if chosen.prefetch_factor not in (None, 2):
         knobs += ["--prefetch-factor", str(chosen.prefetch_factor)]
     knobs += ["--pin-memory"] if chosen.pin_memory else []
-    knobs += ["--decoder", chosen.decoder] if chosen.decoder not in (None, FIRST_DECODER) else []
+    decoder = chosen.decoder or request.decoder
+    knobs += ["--decoder", decoder] if decoder not in (None, FIRST_DECODER) else []
     return f"{shlex.join(['traindyno', 'stalls', *words, *size, *knobs])}{study.store_option}"

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from traindyno.analysis.loader_budget import LoaderRoom, refuse_loader
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import Failure, TrialRecord, TrialSpec
+from traindyno.core.records import Failure, Settings, TrialRecord, TrialSpec
 from traindyno.machine.limits import open_files
 from traindyno.machine.memory import host_memory
 from traindyno.runner.protocol import Runner, Watcher
@@ -35,27 +37,35 @@ class RoomyRunner:
         self._runner.close()
 
     def _refusal(self, spec: TrialSpec) -> TrialRecord | None:
-        if spec.feed.supply != "loader" or spec.kind not in ("load", "feed"):
+        settings = _workers_of(spec)
+        if settings is None:
             return None
         room, needed = loader_room(), batch_bytes(spec, self._earlier)
-        error = refuse_loader(spec.settings, needed, room)
+        error = refuse_loader(settings, needed, room)
         if error is None:
             return None
-        short_of_memory = refuse_loader(spec.settings, needed, LoaderRoom(available_bytes=room.available_bytes))
+        short_of_memory = refuse_loader(settings, needed, LoaderRoom(available_bytes=room.available_bytes))
         outcome = Outcome.OUT_OF_HOST_MEMORY if short_of_memory else Outcome.OUT_OF_SHARED_MEMORY
         failure = Failure(outcome=outcome, message=error.message, remedy=error.hint or "", phase="before the start")
         return TrialRecord(spec=spec, outcome=outcome, seconds=0.0, failure=failure)
 
 
 def batch_bytes(spec: TrialSpec, earlier: Sequence[TrialRecord]) -> int | None:
-    """What one batch takes, by the latest trial that told, in proportion to the batch size; null before any has."""
+    """What one batch takes at most, by trials of whole examples from the same data; null before any has told."""
     told = [
         (record.batch_size, record.measurement.loading.batch_bytes)
         for record in earlier
-        if record.measurement is not None and record.measurement.loading is not None
+        if record.measurement is not None
+        and record.measurement.loading is not None
+        and record.spec.feed.depth == "examples"
+        and record.spec.workload.data == spec.workload.data
     ]
-    known = [(size, taken) for size, taken in told if taken is not None]
-    if not known:
-        return None
-    size, taken = known[-1]
-    return taken * spec.settings.batch_size // size
+    taken = [taken * spec.settings.batch_size // size for size, taken in told if taken is not None]
+    return max(taken, default=None)
+
+
+def _workers_of(spec: TrialSpec) -> Settings | None:
+    """The loader that a trial starts; null for one that loads nothing. A probe hands its batch over by one worker."""
+    if spec.kind == "probe":
+        return msgspec.structs.replace(spec.settings, num_workers=1, prefetch_factor=2)
+    return spec.settings if spec.kind in ("load", "feed") else None

@@ -2,6 +2,7 @@
 
 from traindyno.core.base import Record
 from traindyno.core.errors import UsageError
+from traindyno.core.loading import Decoder
 from traindyno.core.records import WorkloadSpec, is_user_file
 from traindyno.core.requests import Bench, LoaderRequest
 from traindyno.machine.cpus import usable_cpus as cpus_of_machine
@@ -41,14 +42,34 @@ def check_data(workload: WorkloadSpec) -> None:
         raise UsageError("there is nothing to load: no stored data was named", HOW_TO_NAME_DATA)
 
 
+def check_decoder(decoder: Decoder | None, device: str, with_model: bool = True) -> None:
+    """nvJPEG decodes on the GPU, as a part of feeding a model there: a loader alone would only read and pack."""
+    others = "choose another --decoder: pil, torchvision or simplejpeg"
+    if decoder == "nvjpeg" and not with_model:
+        raise UsageError("nvjpeg decodes on the GPU, which a loader alone does not use", f"name a --model, or {others}")
+    if decoder == "nvjpeg" and device == "cpu":
+        raise UsageError(
+            "nvjpeg decodes on a GPU, and this would run on the CPU", f"name a GPU with --device, or {others}"
+        )
+
+
+def check_ranks(local_ranks: int) -> None:
+    if local_ranks < 1:
+        raise UsageError("at least one process trains here", "--local-ranks starts at 1")
+
+
 def check_loader(request: LoaderRequest) -> None:
     """Refuse what the study would have to leave out in silence."""
     check_data(request.workload)
-    cpus = usable_cpus(request.bench)
+    check_decoder(request.decoder, request.bench.device, request.with_model)
+    check_ranks(request.local_ranks)
+    cpus = usable_cpus(request.bench, request.local_ranks)
     if min((request.batch_size, *(request.sizes or ()))) < 1:
         raise UsageError("a batch has at least one example", "batch sizes start at 1")
     if min(request.workers or (0,)) < 0:
         raise UsageError("there is no negative number of workers", "worker counts start at 0")
+    if request.cpus and request.decoder == "nvjpeg":
+        raise UsageError("nvjpeg decodes on the GPU: fewer CPUs would only read and pack", "leave --cpus away")
     if request.cpus and request.grid:
         raise UsageError("a grid is measured on all CPUs", "leave --cpus or --grid away")
     if request.cpus and not 1 <= min(request.cpus) <= max(request.cpus) <= cpus:
@@ -60,7 +81,7 @@ def data_of(workload: WorkloadSpec) -> str:
     return workload.model if workload.data == SYNTHETIC and workload.runs_user_code else workload.data
 
 
-def usable_cpus(bench: Bench) -> float:
-    """The CPUs that loader workers may use; a simulated machine has its own."""
+def usable_cpus(bench: Bench, local_ranks: int) -> float:
+    """The CPUs that the loader workers of each rank may use; a simulated machine has its own."""
     kind, _, described = bench.runner.partition(":")
-    return float(parse_profile(described).cpus) if kind == "simulated" else cpus_of_machine().value
+    return parse_profile(described).cpus / local_ranks if kind == "simulated" else cpus_of_machine(local_ranks).value

@@ -5,16 +5,16 @@ import shlex
 import msgspec
 
 from traindyno.analysis.cautions import cautions
+from traindyno.analysis.commands import workload_words
 from traindyno.analysis.max_batch import conclude_max_batch
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
-from traindyno.app.loader_workload import SYNTHETIC
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import Workshop, open_workshop
 from traindyno.core.answers import Document, MaxBatchAnswer
 from traindyno.core.errors import NothingMeasuredError, TraindynoError
 from traindyno.core.records import Budget, Settings, TrialRecord, TrialSpec, WorkloadSpec
-from traindyno.core.requests import Bench, MaxBatchRequest
+from traindyno.core.requests import MaxBatchRequest
 from traindyno.search.max_batch import MaxBatchSearch
 
 STEPS = 3
@@ -66,23 +66,6 @@ def _one_model(study: Study, request: MaxBatchRequest, workload: WorkloadSpec) -
         seconds=earlier + study.seconds - before,
         simulated=study.workshop.runner.simulated,
     )
-
-
-def workload_words(workload: WorkloadSpec, bench: Bench) -> list[str]:
-    """The same workload and bench as options of the next command; what is a default there is left out."""
-    options = {
-        "--data": None if workload.data == SYNTHETIC else workload.data,
-        "--model": workload.model or None,
-        "--image-size": workload.image_size,
-        "--classes": workload.classes,
-        "--optimizer": None if workload.optimizer == "sgd" else workload.optimizer,
-        "--mode": None if workload.mode == "train" else workload.mode,
-        "--conv1-stride": workload.conv1_stride,
-        "--precision": None if bench.precision == "fp32" else bench.precision,
-        "--memory-limit": bench.memory_limit_bytes,
-    }
-    words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
-    return [*words, "--skip-bad"] if workload.skip_bad else words
 
 
 def first_spec(workshop: Workshop, workload: WorkloadSpec) -> TrialSpec:

@@ -3,7 +3,8 @@
 import msgspec
 
 from traindyno.analysis.loader_budget import LoaderRoom
-from traindyno.app.loader import grid_workers, loader_strategy, loader_template
+from traindyno.analysis.worker_choice import grid_counts
+from traindyno.app.loader import loader_strategy, loader_template
 from traindyno.app.loader_workload import check_loader, data_of, usable_cpus
 from traindyno.app.max_batch import STEPS
 from traindyno.app.stalls import stalls_plan, with_sources
@@ -13,6 +14,7 @@ from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
 from traindyno.core.requests import Bench, LoaderRequest, MaxBatchRequest, StallsRequest, ThroughputRequest
 from traindyno.core.units import format_bytes, format_seconds
 from traindyno.machine.gpu import open_reader
+from traindyno.report.wording import of_ranks
 from traindyno.search.max_batch import MaxBatchSearch
 from traindyno.search.strategy import Strategy
 from traindyno.search.throughput import ThroughputSweep
@@ -62,27 +64,26 @@ def rehearse_throughput(request: ThroughputRequest) -> Rehearsal:
 
 def rehearse_loader(request: LoaderRequest) -> Rehearsal:
     """A probe, and then the search or the grid."""
+    request = msgspec.structs.replace(request, bench=_settled(request.bench))
     check_loader(request)
-    bench = _settled(request.bench)
-    request = msgspec.structs.replace(request, bench=bench)
-    cpus = usable_cpus(bench)
+    bench, cpus = request.bench, usable_cpus(request.bench, request.local_ranks)
     template = loader_template(request, _template(bench, request.workload, "load"))
     strategy = loader_strategy(request, template, cpus, LoaderRoom())
-    workers = ", ".join(map(str, request.workers or grid_workers(cpus))) if request.grid or request.workers else None
+    workers = ", ".join(map(str, request.workers or grid_counts(cpus))) if request.grid or request.workers else None
     sizes = ", ".join(map(str, request.sizes or (request.batch_size,)))
     lines = [
         f"data: {data_of(request.workload)}",
         f"model: {request.workload.model} ({request.workload.mode})" if request.with_model else "the loader alone",
         f"batch size: {sizes}",
-        f"workers: {workers or f'a search over what {cpus:g} CPUs allow'}",
+        f"workers: {workers or f'a search over what {cpus:g} CPUs{of_ranks(request.local_ranks)} allow'}",
     ]
     return _rehearsal("loader", bench, _expected(strategy), START_SECONDS + LONGEST * request.trial_seconds, lines)
 
 
 def rehearse_stalls(request: StallsRequest) -> Rehearsal:
     """Probes, and then rounds of runs that differ in one thing each."""
-    request = with_sources(request)
     bench = _settled(request.bench)
+    request = with_sources(msgspec.structs.replace(request, bench=bench))
     plan = stalls_plan(request, _template(bench, request.workload, "feed"))
     settings = request.settings
     lines = [

@@ -9,7 +9,7 @@ from traindyno.analysis.stalls import conclude_stalls
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.loader_room import RoomyRunner
-from traindyno.app.loader_workload import SYNTHETIC, check_data, data_of, usable_cpus
+from traindyno.app.loader_workload import SYNTHETIC, check_data, check_decoder, check_ranks, data_of, usable_cpus
 from traindyno.app.max_batch import first_spec
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import open_workshop
@@ -27,6 +27,7 @@ def stalls(request: StallsRequest, context: Context) -> Document:
     request = with_sources(request)
     with open_workshop(request.bench, context.store) as workshop:
         request = msgspec.structs.replace(request, bench=workshop.bench)
+        check_decoder(request.settings.decoder, request.bench.device)
         title = f"what training {request.workload.model} on {data_of(request.workload)} waits for"
         with open_study(workshop, context, request, f"{title}, on {workshop.bench.device}") as study:
             study.workshop = replace(workshop, runner=RoomyRunner(workshop.runner, study.records))
@@ -38,6 +39,8 @@ def stalls(request: StallsRequest, context: Context) -> Document:
 def with_sources(request: StallsRequest) -> StallsRequest:
     """The request with its other sources written out: `memory:` alone means the data itself, held in RAM."""
     check_data(request.workload)
+    check_decoder(request.settings.decoder, request.bench.device)
+    check_ranks(request.local_ranks)
     if MEMORY in request.also and request.workload.data == SYNTHETIC:
         raise UsageError(
             "data of your own code cannot be held in memory from outside",
@@ -65,7 +68,7 @@ def _differences(study: Study, request: StallsRequest) -> StallsAnswer:
         answer = conclude_stalls(
             _typed(request, study),
             history,
-            usable_cpus=usable_cpus(request.bench),
+            usable_cpus=usable_cpus(request.bench, request.local_ranks),
             seconds=study.seconds,
             simulated=study.workshop.runner.simulated,
         )

@@ -11,7 +11,6 @@ from traindyno.cli.counting import showing_count
 from traindyno.cli.json_frame import print_answer
 from traindyno.cli.output import EXIT_DONE, EXIT_FAILED
 from traindyno.cli.parameters import SHARE
-from traindyno.cli.project_file import default_map
 from traindyno.core.errors import StoppedError, UsageError
 from traindyno.core.units import format_bytes, format_seconds
 
@@ -23,14 +22,15 @@ DEFAULT_QUALITY = 90
 
 
 class DataGroup(click.Group):
-    """Its commands take what `traindyno.toml` says for all commands."""
+    """Its commands take what `traindyno.toml` says for all commands, and in a table of their own: `["data make"]`."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from traindyno.cli.main import COMMANDS
+        from traindyno.cli.main import project_defaults
 
         command = super().get_command(ctx, cmd_name)
         if command is not None:
-            command.context_settings = {**command.context_settings, "default_map": default_map(command, COMMANDS)}
+            defaults = project_defaults(command, f"data {cmd_name}")
+            command.context_settings = {**command.context_settings, "default_map": defaults}
         return command
 
 

@@ -11,6 +11,8 @@ from traindyno.cli.project_file import top_level
 from traindyno.core.errors import TraindynoError
 
 INTERRUPTED = 130
+GROUPS = ("data",)
+"""Commands that consist of others."""
 
 
 def report_error(error: BaseException, arguments: Sequence[str]) -> int:
@@ -33,9 +35,14 @@ def report_bug(error: Exception, arguments: Sequence[str]) -> None:
 
 def _print_document(arguments: Sequence[str], message: str, hint: str | None) -> None:
     if wants_json(arguments):
-        command = next((word for word in arguments if not word.startswith("-")), None)
-        document = {"schema": "traindyno/1", "command": command, "error": {"message": message, "hint": hint}}
-        click.echo(json.dumps(document, indent=2))
+        error = {"message": message, "hint": hint}
+        click.echo(json.dumps({"schema": "traindyno/1", "command": _command(arguments), "error": error}, indent=2))
+
+
+def _command(arguments: Sequence[str]) -> str | None:
+    """`throughput`, or `data make`: as the documents of these commands name themselves."""
+    words = [word for word in arguments if not word.startswith("-")]
+    return " ".join(words[: 2 if words[0] in GROUPS else 1]) if words else None
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

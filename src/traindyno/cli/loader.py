@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from traindyno.cli.options import bench_options, take_bench, take_workload, workload_options
+from traindyno.cli.options import bench_options, local_ranks_option, take_bench, take_workload, workload_options
 from traindyno.cli.output import Output, output_options, report_option
 from traindyno.cli.parameters import COUNTS, DURATION
 from traindyno.core.errors import UsageError
@@ -35,7 +35,9 @@ GRID_SIZES = (16, 64, 256)
 )  # fmt: skip
 @click.option(
     "--decoder", type=click.Choice(["auto", "pil", "torchvision", "simplejpeg", "nvjpeg"]), default="auto",
-    show_default=True, help="Who turns JPEG into pixels; auto compares those that are installed (a grid takes pil).",
+    show_default=True,
+    help="Who turns JPEG into pixels; auto compares those on the CPU that are installed, so never nvjpeg (a grid takes "
+    "pil). nvjpeg needs a --model on a GPU.",
 )  # fmt: skip
 @click.option(
     "--epoch-examples", type=click.IntRange(1), metavar="N",
@@ -45,6 +47,7 @@ GRID_SIZES = (16, 64, 256)
     "--trial-seconds", type=DURATION, default="5s", show_default=True, metavar="TIME",
     help="Longest measuring time of one trial that does not become precise.",
 )  # fmt: skip
+@local_ranks_option
 @bench_options
 @click.option("--dry-run", is_flag=True, help="Print the plan and its cost, measure nothing.")
 @report_option
@@ -87,4 +90,5 @@ def _request(model: str | None, values: dict[str, Any]) -> LoaderRequest:
         decoder=None if values["decoder"] == "auto" else values["decoder"],
         epoch_examples=values["epoch_examples"],
         trial_seconds=values["trial_seconds"],
+        local_ranks=values["local_ranks"],
     )

@@ -39,7 +39,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command = _load(cmd_name)
-        command.context_settings = {**command.context_settings, "default_map": _defaults(command)}
+        command.context_settings = {**command.context_settings, "default_map": project_defaults(command, cmd_name)}
         return command
 
     def resolve_command(
@@ -61,12 +61,13 @@ def _load(name: str) -> click.Command:
     return command
 
 
-def _defaults(command: click.Command) -> dict[str, object]:
+def project_defaults(command: click.Command, name: str) -> dict[str, object]:
     """What `traindyno.toml` says about this command; a key that no command knows is refused."""
     if not Path(PROJECT_FILE).is_file():
         return {}
+    commands = _all_commands()
     everywhere = {
-        option.lstrip("-") for name in COMMANDS for parameter in _load(name).params for option in parameter.opts
+        option.lstrip("-") for each in commands.values() for parameter in each.params for option in parameter.opts
     }
     if unknown := unknown_keys(everywhere):
         near = get_close_matches(unknown[0], everywhere, n=1)
@@ -74,7 +75,14 @@ def _defaults(command: click.Command) -> dict[str, object]:
             f"{PROJECT_FILE}: no command has an option {unknown[0]!r}",
             f"did you mean {near[0]!r}?" if near else "see `traindyno throughput --help`",
         )
-    return default_map(command, COMMANDS)
+    return default_map(command, name, commands)
+
+
+def _all_commands() -> dict[str, click.Command]:
+    """Every command by its name, those within a group by both words: `data make`."""
+    commands = {name: _load(name) for name in COMMANDS}
+    groups = {name: each for name, each in commands.items() if isinstance(each, click.Group)}
+    return commands | {f"{name} {word}": each for name in groups for word, each in groups[name].commands.items()}
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

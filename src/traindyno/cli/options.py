@@ -61,6 +61,10 @@ _BENCH = (
     ),
     click.option("--name", metavar="NAME", help="Name of the study. [default: made from the command and the time]"),
 )  # fmt: skip
+_LOCAL_RANKS = click.option(
+    "--local-ranks", type=click.IntRange(1), default=1, envvar="LOCAL_WORLD_SIZE", metavar="N",
+    help="Processes that train like this one on this machine and share its CPUs. [default: LOCAL_WORLD_SIZE, else 1]",
+)  # fmt: skip
 
 
 def workload_options(function: F) -> F:
@@ -69,6 +73,10 @@ def workload_options(function: F) -> F:
 
 def bench_options(function: F) -> F:
     return _apply(_BENCH, function)
+
+
+def local_ranks_option(function: F) -> F:
+    return _apply((_LOCAL_RANKS,), function)
 
 
 def store_options(function: F) -> F:

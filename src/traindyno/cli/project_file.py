@@ -1,10 +1,11 @@
 """`traindyno.toml` in the current folder: defaults for options, for all commands or for one.
 
 Keys are option names without dashes in front. Those at the top hold for every command that has the option; a table
-named after a command holds for that command alone. The command line wins over both.
+named after a command, `[loader]` or `["data make"]`, holds for that command alone. The command line wins over both.
 """
 
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +16,25 @@ from traindyno.core.errors import UsageError
 PROJECT_FILE = "traindyno.toml"
 # Here `--model` is the user's word that code may run again; a file cannot give it.
 NAMES_CODE_AGAIN = ("resume",)
+# What a key at the top means elsewhere is not what it means here: the classes of a model, and those of a set.
+MEANT_OTHERWISE = {"data make": ("classes",)}
 
 
-def default_map(command: click.Command, known_commands: dict[str, Any], path: Path | None = None) -> dict[str, Any]:
-    """The file's values for one command, by parameter name."""
-    content = _read(path or Path(PROJECT_FILE))
+def default_map(command: click.Command, name: str, known_commands: Collection[str]) -> dict[str, Any]:
+    """The file's values for the command of this name, by parameter name."""
+    content = _read(Path(PROJECT_FILE))
     tables = {key: value for key, value in content.items() if isinstance(value, dict)}
-    for name in tables:
-        if name not in known_commands:
-            raise UsageError(f"{PROJECT_FILE} has a table [{name}], which is no command", _commands(known_commands))
+    for table in tables:
+        if table not in known_commands:
+            raise UsageError(f"{PROJECT_FILE} has a table [{table}], which is no command", _tables(known_commands))
     options = {option.lstrip("-"): parameter for parameter in command.params for option in parameter.opts}
-    own = tables.get(command.name or "", {})
+    own = tables.get(name, {})
     for key in own:
         if key not in options:
-            raise UsageError(
-                f"{PROJECT_FILE}: [{command.name}] has no option {key!r}", f"see `traindyno {command.name} --help`"
-            )
-    shared = {key: value for key, value in content.items() if key not in tables}
+            raise UsageError(f"{PROJECT_FILE}: [{name}] has no option {key!r}", f"see `traindyno {name} --help`")
+    shared = {key: value for key, value in content.items() if key not in (*tables, *MEANT_OTHERWISE.get(name, ()))}
     chosen = {key: value for key, value in {**shared, **own}.items() if key in options}
-    if command.name in NAMES_CODE_AGAIN:
+    if name in NAMES_CODE_AGAIN:
         chosen.pop("model", None)
     return {options[key].name or key: _value(options[key], value) for key, value in chosen.items()}
 
@@ -43,9 +44,9 @@ def top_level(key: str) -> Any:
     return _read(Path(PROJECT_FILE)).get(key)
 
 
-def unknown_keys(known_options: set[str], path: Path | None = None) -> list[str]:
+def unknown_keys(known_options: set[str]) -> list[str]:
     """Top-level keys that no command has an option for."""
-    content = _read(path or Path(PROJECT_FILE))
+    content = _read(Path(PROJECT_FILE))
     return [key for key, value in content.items() if not isinstance(value, dict) and key not in known_options]
 
 
@@ -69,5 +70,6 @@ def _read(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "mend its permissions") from None
 
 
-def _commands(known: dict[str, Any]) -> str:
-    return f"commands are {', '.join(known)}"
+def _tables(known: Collection[str]) -> str:
+    """The names as TOML has them: quoted where they have two words."""
+    return "tables may be " + ", ".join(f'["{name}"]' if " " in name else f"[{name}]" for name in known)

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from traindyno.cli.options import bench_options, take_bench, take_workload, workload_options
+from traindyno.cli.options import bench_options, local_ranks_option, take_bench, take_workload, workload_options
 from traindyno.cli.output import Output, output_options, report_option
 from traindyno.cli.parameters import DURATION
 from traindyno.core.records import Settings
@@ -25,7 +25,7 @@ from traindyno.core.requests import StallsRequest
 @click.option("--pin-memory", is_flag=True, help="Pin the loader's batches, as DataLoader(pin_memory=True) does.")
 @click.option(
     "--decoder", type=click.Choice(["pil", "torchvision", "simplejpeg", "nvjpeg"]), default="pil", show_default=True,
-    help="Who turns JPEG into pixels.",
+    help="Who turns JPEG into pixels; nvjpeg does so on the GPU.",
 )  # fmt: skip
 @click.option(
     "--also", multiple=True, metavar="SOURCE",
@@ -42,6 +42,7 @@ from traindyno.core.requests import StallsRequest
     "--trial-seconds", type=DURATION, default="5s", show_default=True, metavar="TIME",
     help="Longest measuring time of one trial that does not become precise.",
 )  # fmt: skip
+@local_ranks_option
 @bench_options
 @click.option("--dry-run", is_flag=True, help="Print the plan and its cost, measure nothing.")
 @report_option
@@ -81,4 +82,5 @@ def _request(model: str, values: dict[str, Any]) -> StallsRequest:
         cold=values["cold"],
         repeats=values["repeats"],
         trial_seconds=values["trial_seconds"],
+        local_ranks=values["local_ranks"],
     )

@@ -177,7 +177,7 @@ class LoaderEffect(Record, frozen=True):
 
 
 class CpuScaling(Record, frozen=True):
-    """Best rate when the trial may use only so many CPUs."""
+    """The loader's rate on only so many CPUs, at the worker count predicted to be best there."""
 
     cpus: int
     num_workers: int

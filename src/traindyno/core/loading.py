@@ -40,7 +40,7 @@ class StageCost(Record, frozen=True):
 class BatchIntervals(Record, frozen=True):
     """Seconds from one batch to the next, for one who always asks: what stragglers do.
 
-    `raw` are the first thousand of them, in order.
+    Where a step is fed, it is what the step waited for its batch. `raw` are the first thousand of them, in order.
     """
 
     median: float
@@ -56,7 +56,8 @@ class Loading(Record, frozen=True):
     `start_up_seconds` runs from asking for the first batch to having it; `next_epoch_seconds` is the same at the start
     of a later epoch; `fill_seconds` is the part of it that a shuffle buffer took. `wait_seconds` is what a step waited
     for its batch, `worker_cpu_seconds` what the workers together computed per batch. `cached_share` is the share of
-    the data's pages found in the page cache when the clock started.
+    the data's pages found in the page cache when the clock started. `most_workers` is how many workers can share the
+    data, where that is limited.
     """
 
     start_up_seconds: float | None = None
@@ -75,3 +76,4 @@ class Loading(Record, frozen=True):
     bad_examples: int = 0
     bad_names: tuple[str, ...] = ()
     cached_share: float | None = None
+    most_workers: int | None = None

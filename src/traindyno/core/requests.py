@@ -58,7 +58,10 @@ class PlanRequest(Record, frozen=True, tag_field="command", tag="plan"):
 
 
 class LoaderRequest(Record, frozen=True, tag_field="command", tag="loader"):
-    """`workers` and `sizes` span the grid, if one is wanted; `cpus` are counts to restrict the trials to, in turn."""
+    """`workers` and `sizes` span the grid, if one is wanted; `cpus` are counts to restrict the trials to, in turn.
+
+    `local_ranks` processes on this machine train like this one, and share its CPUs.
+    """
 
     workload: WorkloadSpec
     bench: Bench
@@ -71,10 +74,14 @@ class LoaderRequest(Record, frozen=True, tag_field="command", tag="loader"):
     decoder: Decoder | None = None
     epoch_examples: int | None = None
     trial_seconds: float = 5.0
+    local_ranks: int = 1
 
 
 class StallsRequest(Record, frozen=True, tag_field="command", tag="stalls"):
-    """`also` are further sources of the same examples to compare, such as `memory:` or `prepared:PATH`."""
+    """`also` are further sources of the same examples to compare, such as `memory:` or `prepared:PATH`.
+
+    `local_ranks` processes on this machine train like this one, and share its CPUs.
+    """
 
     workload: WorkloadSpec
     bench: Bench
@@ -83,6 +90,7 @@ class StallsRequest(Record, frozen=True, tag_field="command", tag="stalls"):
     cold: bool = True
     repeats: int = 3
     trial_seconds: float = 5.0
+    local_ranks: int = 1
 
 
 Request = MaxBatchRequest | ThroughputRequest | PlanRequest | LoaderRequest | StallsRequest

@@ -131,6 +131,11 @@ def figure(quantity: Quantity, value: float | None) -> str:
     return rate(value)
 
 
+def of_ranks(local_ranks: int) -> str:
+    """What belongs to each of several training processes on a machine, after the figure; of a single one, nothing."""
+    return f" for each of {local_ranks} local ranks" if local_ranks > 1 else ""
+
+
 def _with_arm(
     value: float | None,
     interval: tuple[float, float] | None,

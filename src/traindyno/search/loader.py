@@ -2,16 +2,24 @@
 
 The probe's parts go into an event simulation that foretells every worker count. Where that leaves the choice open, the
 loader is tried alone; then training is fed by the count that should be the best, and by another if that may be better
-still. Prefetching and pinning are compared afterwards where they can matter, and restricted CPUs are tried last.
+still. Prefetching and pinning are compared afterwards where they can matter. What is left of the trials goes to fresh
+processes of the settings that won, and restricted CPUs are tried last.
 """
 
 from collections.abc import Sequence
 
 import msgspec
 
-from traindyno.analysis.loader_budget import LoaderRoom, refuse_loader
+from traindyno.analysis.loader_budget import LoaderRoom, refuse_loader, with_data
 from traindyno.analysis.loader_effects import read_comparison, settle_knobs
-from traindyno.analysis.loader_trials import LoaderTrials, chosen_settings, decodes, known_from, read_loader_trials
+from traindyno.analysis.loader_trials import (
+    REPEATED,
+    LoaderTrials,
+    chosen_settings,
+    decodes,
+    known_from,
+    read_loader_trials,
+)
 from traindyno.analysis.probes import counts as counts_for_something
 from traindyno.analysis.worker_choice import fewest_near_best, next_count, worker_counts
 from traindyno.analysis.worker_estimates import Known, estimate_counts, forecast_alone
@@ -22,6 +30,9 @@ from traindyno.search.strategy import Proposal
 
 MOST_TRIALS = 5
 """For the worker count: the probe, and up to four others of which at least one is of what is asked for."""
+
+ENOUGH_PROCESSES = 3
+"""Fresh processes of the settings that won, over which their interval is taken."""
 
 _TOO_MUCH = (Outcome.OUT_OF_SHARED_MEMORY, Outcome.OUT_OF_HOST_MEMORY)
 
@@ -71,13 +82,18 @@ class LoaderSearch:
         settings = msgspec.structs.replace(self._template.settings, num_workers=0, decoder=left[0])
         feed = Feed(supply="resident" if self._with_model else "loader")
         spec = msgspec.structs.replace(self._template, kind="probe", settings=settings, feed=feed)
-        return spec, "what each stage costs in one process", len(left) + 2 + len(self._cpus)
+        return spec, "what each stage costs in one process", len(left) + ENOUGH_PROCESSES + len(self._cpus)
 
     def _after_probe(self, trials: LoaderTrials) -> tuple[TrialSpec, str, int] | None:
         known = known_from(trials, self._usable_cpus)
         if known is None:
             return None
-        return self._worker_count(trials, known) or self._knob(trials, known) or self._restricted(trials, known)
+        return (
+            self._worker_count(trials, known)
+            or self._knob(trials, known)
+            or self._repeat(trials, known)
+            or self._restricted(trials, known)
+        )
 
     def _worker_count(self, trials: LoaderTrials, known: Known) -> tuple[TrialSpec, str, int] | None:
         estimates = estimate_counts(known, self._fitting(trials, known), self._settings(trials, 0))
@@ -88,11 +104,12 @@ class LoaderSearch:
             return None
         kind: TrialKind = "load" if following.how == "load" else trials.goal_kind
         spec = self._trial(trials, following.num_workers, kind=kind)
-        still = 1 + (following.how == "load") + len(self._cpus)
+        still = min(left, (following.how == "load") + ENOUGH_PROCESSES) + len(self._cpus)
         return spec, f"{_workers(following.num_workers)}: {following.reason}", still
 
     def _fitting(self, trials: LoaderTrials, known: Known) -> tuple[int, ...]:
-        """The counts that memory and open files allow and that have not failed."""
+        """The counts that data, memory and open files allow and that have not failed."""
+        room = with_data(self._room, trials.probe)
         broken = {record.spec.settings.num_workers for record in trials.searched if record.measurement is None}
         overfull = [record.spec.settings.num_workers for record in trials.searched if record.outcome in _TOO_MUCH]
         limit = min(overfull, default=None)
@@ -101,7 +118,7 @@ class LoaderSearch:
             for count in self._counts
             if count not in broken
             and (limit is None or count < limit)
-            and refuse_loader(self._settings(trials, count), known.parts.batch_bytes, self._room) is None
+            and refuse_loader(self._settings(trials, count), known.parts.batch_bytes, room) is None
         )
 
     def _knob(self, trials: LoaderTrials, known: Known) -> tuple[TrialSpec, str, int] | None:
@@ -123,6 +140,22 @@ class LoaderSearch:
                 reason = f"{words} {comparison.knob} {comparison.value}, taking turns"
                 return spec, reason, 2 + len(self._cpus)
         return None
+
+    def _repeat(self, trials: LoaderTrials, known: Known) -> tuple[TrialSpec, str, int] | None:
+        """The settings that won once more: one process tells nothing about how far others differ from it."""
+        chosen = chosen_settings(trials)
+        left = MOST_TRIALS - 1 - len(trials.searched) - len(trials.repeated)
+        if chosen is None or left <= 0 or any(record.measurement is None for record in trials.repeated):
+            return None
+        settled = settle_knobs(chosen, known.parts, trials, self._room)[0]
+        lacking = min(left, ENOUGH_PROCESSES - len(trials.processes_at(settled)))
+        if lacking <= 0:
+            return None
+        feed, repeat = Feed(supply="loader"), REPEATED + len(trials.repeated)
+        spec = msgspec.structs.replace(
+            self._template, kind=trials.goal_kind, settings=settled, feed=feed, repeat=repeat
+        )
+        return spec, "the settings that won, in a fresh process", lacking + len(self._cpus)
 
     def _restricted(self, trials: LoaderTrials, known: Known) -> tuple[TrialSpec, str, int] | None:
         """For each number of CPUs, the loader alone at the worker count that should be best there."""

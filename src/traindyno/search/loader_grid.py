@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from traindyno.analysis.loader_budget import LoaderRoom, refuse_loader
+from traindyno.analysis.loader_budget import LoaderRoom, refuse_loader, with_data
 from traindyno.core.loading import Feed
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Settings, TrialKind, TrialRecord, TrialSpec
@@ -56,11 +56,11 @@ class LoaderGrid:
         return msgspec.structs.replace(self._template, kind="probe", settings=settings, feed=feed)
 
     def _specs(self, probe: TrialRecord) -> list[TrialSpec]:
-        per_example = _bytes_per_example(probe)
+        per_example, room = _bytes_per_example(probe), with_data(self._room, probe)
         return [
             msgspec.structs.replace(self._template, kind=self._kind, settings=settings, feed=Feed(supply="loader"))
             for settings in (self._settings(count, size) for count, size in self._cells)
-            if refuse_loader(settings, round(per_example * settings.batch_size), self._room) is None
+            if refuse_loader(settings, round(per_example * settings.batch_size), room) is None
         ]
 
     def _settings(self, workers: int, size: int) -> Settings:

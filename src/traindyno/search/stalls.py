@@ -1,7 +1,7 @@
 """Runs that differ in one thing each, in rounds of random order: their differences tell what training waits for.
 
 A probe of every source comes first. Each round then runs resident, cached and loaded batches and the other sources;
-the cold run takes part in the first two rounds, and the runs that only divide the stall in the first.
+the cold run takes part in the first three rounds, and the runs that only divide the stall in the first.
 """
 
 import random
@@ -19,6 +19,7 @@ from traindyno.analysis.stall_runs import (
     HOST_CACHED,
     LOADER_ALONE,
     PROBE,
+    READ_FROM_FILES,
     RESIDENT,
     WARM,
     measured,
@@ -29,8 +30,8 @@ from traindyno.core.loading import Feed
 from traindyno.core.records import TrialRecord, TrialSpec
 from traindyno.search.strategy import Proposal
 
-COLD_ROUNDS = 2
-_DIVIDING = (BYTES_ONLY, DECODE_ONLY, LOADER_ALONE, HALVED_BATCH)
+COLD_ROUNDS = 3
+_DIVIDING = (BYTES_ONLY, DECODE_ONLY, LOADER_ALONE)
 
 
 class StallsPlan:
@@ -47,7 +48,7 @@ class StallsPlan:
     ) -> None:
         self._template = template
         self._also = tuple(also)
-        self._cold = cold
+        self._cold = cold and template.workload.data.startswith(READ_FROM_FILES)
         self._repeats = max(1, repeats)
         self._seed = seed
 
@@ -81,14 +82,14 @@ class StallsPlan:
         names = [RESIDENT, HOST_CACHED, WARM, *(source_name(source, self._also) for source in self._also)]
         if self._cold and repeat < COLD_ROUNDS:
             names.append(COLD)
+        if self._template.settings.batch_size > 1:
+            names.append(HALVED_BATCH)
         if repeat == 0:
             names += [name for name in _DIVIDING if self._tells(name, runs)]
         return sorted(names, key=lambda name: random.Random(f"{self._seed} {repeat} {name}").random())
 
     def _tells(self, name: str, runs: dict[str, tuple[TrialRecord, ...]]) -> bool:
-        """Whether a dividing run can be made: the data must have the stage, and a batch of one has no half."""
-        if name == HALVED_BATCH:
-            return self._template.settings.batch_size > 1
+        """Whether a dividing run can be made: the data must have the stage."""
         if name == LOADER_ALONE:
             return True
         probes = measured(runs, PROBE)

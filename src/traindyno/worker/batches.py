@@ -1,5 +1,6 @@
 """Synthetic batches, made directly on the device that trains on them."""
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Protocol
@@ -105,6 +106,16 @@ def host_bytes(batch: Any) -> int:
         return sum(host_bytes(getattr(batch, each.name)) for each in fields(batch))
     parts = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, tuple | list) else ()
     return sum(map(host_bytes, parts))
+
+
+def own_copy(batch: Any, pinned: bool) -> Any:
+    """The same in memory of this process alone, page-locked where that is wanted and a part knows how."""
+
+    def copied(leaf: Any) -> Any:
+        new = leaf.clone() if isinstance(leaf, torch.Tensor) else copy.deepcopy(leaf)
+        return new.pin_memory() if pinned and hasattr(new, "pin_memory") else new
+
+    return map_leaves(copied, batch)
 
 
 def as_tensor(leaf: Any) -> torch.Tensor:

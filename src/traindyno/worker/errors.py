@@ -4,7 +4,7 @@ from traindyno.core.errors import TraindynoError
 
 
 class LargerThanDataError(TraindynoError):
-    """A whole batch of this size cannot be made of the data's `examples`."""
+    """More is asked for than the data's `examples` give: a larger batch, or a longer pass. Other trials can go on."""
 
     def __init__(self, message: str, hint: str, examples: int) -> None:
         super().__init__(message, hint)

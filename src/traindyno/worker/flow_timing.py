@@ -1,6 +1,5 @@
 """Timing a flow of batches, alone or through the step, without what was ready before the clock started."""
 
-import math
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -45,14 +44,10 @@ class FlowTiming(Record, frozen=True):
     waits: tuple[tuple[float, ...], ...]
 
 
-def pace_of(settings: Settings, batches_in_pass: float = math.inf) -> Pace:
-    """Discard twice what workers may have ready, and measure three times that; of a short pass discard half."""
+def pace_of(settings: Settings) -> Pace:
+    """Discard twice what workers may have ready, and measure three times that."""
     ahead = settings.num_workers * settings.prefetch_factor
-    return Pace(
-        discarded=int(min(max(2, 2 * ahead), batches_in_pass // 2)),
-        turn=max(1, settings.num_workers),
-        measured=max(3, 3 * ahead),
-    )
+    return Pace(discarded=max(2, 2 * ahead), turn=max(1, settings.num_workers), measured=max(3, 3 * ahead))
 
 
 class FlowTimer:
@@ -80,7 +75,7 @@ class FlowTimer:
         self._edge: float | None = None
 
     def run(self, budget: Budget) -> FlowTiming:
-        """Until steady and precise, or the time is up; but always as many batches as the pace wants."""
+        """Until steady and precise, or the time is up. What the pace wants may take overtime, but no more."""
         seconds = DEFAULT_SECONDS if budget.seconds is None else budget.seconds
         self._channel.phase("warm-up")
         usual = self._discard()
@@ -95,11 +90,13 @@ class FlowTimer:
             per_step = [block.seconds / block.steps for block in self._blocks]
             self._channel.step(len(per_step) * steps, per_step[-1])
             start = steady_from(per_step)
-            if len(per_step) * steps < self._pace.measured:
-                continue
-            if _precise(per_step, start, budget.relative_interval) or self._late(deadline, seconds):
+            timing = Timing(blocks=tuple(self._blocks), steady_from=start, first_step_seconds=usual, loss=value)
+            late = self._clock() - deadline
+            if late >= OVERTIME * seconds:
                 break
-        timing = Timing(blocks=tuple(self._blocks), steady_from=start, first_step_seconds=usual, loss=value)
+            done = _precise(per_step, start, budget.relative_interval) or (late >= 0 and len(per_step) >= LEAST_BLOCKS)
+            if done and sum(block.steps for block in timing.counted) >= self._pace.measured:
+                break
         return FlowTiming(timing=timing, waits=tuple(self._waited[-len(timing.counted) :]))
 
     def _time_block(self, steps: int) -> torch.Tensor | None:
@@ -136,13 +133,9 @@ class FlowTimer:
         return (self._clock() - middle) / max(1, self._pace.discarded - half)
 
     def _steps_of_block(self, usual: float) -> int:
-        """Whole turns that last long enough for the clock; of a short pass, what there is."""
-        turns = max(1, round(BLOCK_SECONDS / max(usual, 1e-6) / self._pace.turn))
-        return int(max(1, min(turns * self._pace.turn, self._supply.left())))
-
-    def _late(self, deadline: float, seconds: float) -> bool:
-        late = self._clock() - deadline
-        return late >= 0 and (len(self._blocks) >= LEAST_BLOCKS or late >= OVERTIME * seconds)
+        """Whole turns that last long enough for the clock, or as many as a pass has left."""
+        wanted = round(BLOCK_SECONDS / max(usual, 1e-6) / self._pace.turn) * self._pace.turn
+        return max(1, int(min(wanted, self._supply.left())) // self._pace.turn) * self._pace.turn
 
 
 def _precise(per_step: list[float], start: int | None, relative_interval: float) -> bool:

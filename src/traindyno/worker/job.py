@@ -195,6 +195,11 @@ def _user_source(
         return source_of(data, spec, None, notes), ASSUMED_IMAGES
     if not given:
         return _images_of_any_size(spec), ASSUMED_IMAGES
+    if spec.skip_bad:
+        raise UsageError(
+            f"--skip-bad cannot see which items of the workload's {given[0]} are bad",
+            "leave it away, and let the dataset itself leave bad items out",
+        )
     if spec.image_size is not None:
         raise UsageError(f"the image size is settled by the workload's {given[0]}", "leave --image-size away")
     if workload.dataset is not None:

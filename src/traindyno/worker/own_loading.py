@@ -51,6 +51,15 @@ class OwnLoading:
     def notes(self) -> list[str]:
         return []
 
+    @property
+    def most_workers(self) -> int | None:
+        """How the user's data is shared out is not known."""
+        return None
+
+    def buffered_examples(self, workers: int) -> int:
+        """None that are known of."""
+        return 0
+
     def parts(self, seed: int) -> OwnParts:
         raise NotImplementedError
 
@@ -117,7 +126,7 @@ class OwnStaged:
         self._batches = iter(EndlessBatches(parts.epoch, batch_size)) if parts.epoch is not None else iter(())
         self._indices: list[int] = next(self._batches, [])
 
-    def touch(self) -> None:
+    def touch(self, alive: Alive) -> None:
         if self._indices:
             self._items()
 

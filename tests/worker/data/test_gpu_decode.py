@@ -17,6 +17,7 @@ from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.worker.data.augment import augment
 from traindyno.worker.data.bad import BadExampleError
 from traindyno.worker.data.decoders import NVJPEG_LARGEST_DIFFERENCE_FULL_COLOUR
+from traindyno.worker.data.decoders.nvjpeg import decoded_on_host
 from traindyno.worker.data.decoders.pil import decode_pil
 from traindyno.worker.data.gpu_decode import Ahead, GpuDecoder
 from traindyno.worker.data.normalise import FACTORS, SHIFTS
@@ -304,3 +305,9 @@ def test_the_stream_that_decodes_may_be_behind_too(monkeypatch: pytest.MonkeyPat
     with GpuDecoder(batches * 10, GPU, SIZE, depth=3) as decoder:
         for step, (images, _) in enumerate(decoder):
             _assert_same(images, _by_host(contents[step % 4], step % 4))
+
+
+def test_an_image_that_only_the_gpu_finds_bad_is_named_with_a_decoder_that_can_leave_it_out() -> None:
+    with pytest.raises(BadExampleError, match=r"7\.jpg cannot be used") as raised:
+        decoded_on_host(torch.zeros(16, dtype=torch.uint8), "7.jpg")
+    assert "--decoder pil" in str(raised.value.hint)

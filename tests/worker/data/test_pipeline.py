@@ -16,7 +16,7 @@ from traindyno.worker.data.flow import Flow
 from traindyno.worker.data.packing import PackedBatch
 from traindyno.worker.data.pipeline import Pipeline, TicketRandom
 from traindyno.worker.data.pipeline_source import PipelineSource
-from traindyno.worker.data.shallow import BytesOnly, PixelsOnly
+from traindyno.worker.data.shallow import BytesOnly, PixelsOnly, WholeBytes
 from traindyno.worker.errors import LargerThanDataError
 from worker.data.known_data import KnownExamples, KnownStream
 
@@ -76,8 +76,13 @@ def test_reading_alone_hands_over_how_much_was_read() -> None:
     examples = KnownExamples()
     batch = BytesOnly(examples, size=16).batch([0, 1])
     assert batch.inputs.tolist() == [len(examples.fetch(0).content), len(examples.fetch(1).content)]
-    pixels = BytesOnly(KnownExamples(as_pixels=True), size=16).batch([0])
-    assert pixels.inputs.tolist() == [24 * 32 * 3]
+
+
+def test_of_stored_pixels_reading_alone_copies_the_crop_and_warming_up_all() -> None:
+    examples = KnownExamples(as_pixels=True, augmentation="crop")
+    for kind in (BytesOnly, PixelsOnly):
+        assert kind(examples, size=16).batch([0]).inputs.tolist() == [16 * 16 * 3]
+    assert WholeBytes(examples, size=16).batch([0]).inputs.tolist() == [24 * 32 * 3]
 
 
 def test_decoding_alone_refuses_what_is_no_image_and_hands_over_next_to_nothing() -> None:

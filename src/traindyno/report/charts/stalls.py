@@ -3,6 +3,7 @@
 from itertools import accumulate
 from typing import Any
 
+from traindyno.analysis.stall_causes import GPU_DECODE, PAGE_CACHE, TRANSFER
 from traindyno.core.answers import Document, StallRun, StallsAnswer
 from traindyno.report.charts.stages import stages_panel
 from traindyno.report.charts.style import (
@@ -27,13 +28,13 @@ from traindyno.report.wording import duration, known, one_line
 BAR_STEP = 36
 MILLISECOND = 1e-3
 COMPUTE, WAITING, LOADING = "computing", "waiting for data", "loading alone"
-PAGE_CACHE = "page cache"
 COLORS = {
     COMPUTE: BLUE,
     WAITING: RED,
     LOADING: PALE_GREY,
     PAGE_CACHE: PURPLE,
-    "transfer": PINK,
+    TRANSFER: PINK,
+    GPU_DECODE: PINK,
     "hand-off": GREY,
     **STAGE_COLORS,
 }
@@ -100,7 +101,8 @@ def _parts(answer: StallsAnswer, run: StallRun) -> list[dict[str, Any]]:
     rest = run.step_seconds - computing
     causes = [(cause.cause, cause.exposed_seconds) for cause in answer.causes if run.name in ("warm", "cold")]
     known_causes = [(name, seconds) for name, seconds in causes if run.name == "cold" or name != PAGE_CACHE]
-    unnamed = "transfer" if run.name == "host_cached" else WAITING
+    moving = next((cause.cause for cause in answer.causes if cause.cause in (TRANSFER, GPU_DECODE)), TRANSFER)
+    unnamed = moving if run.name == "host_cached" else WAITING
     return _stacked(run, [(COMPUTE, computing), *(known_causes or [(unnamed, rest)])])
 
 

@@ -24,6 +24,7 @@ RATE = Column(heading="throughput", unit="examples per second", narrow="throughp
 PREDICTED = Column(heading="predicted", unit="examples per second", narrow="predicted")
 START_UP = Column(heading="start-up")
 P95 = Column(heading="95 % of batches within", narrow="95 %\nof batches")
+P95_WAIT = Column(heading="95 % of waits within", narrow="95 %\nof waits")
 LONGEST = Column(heading="longest batch", narrow="longest\nbatch")
 NOTE = Column(heading="note", right=False)
 
@@ -50,7 +51,7 @@ def effects_table(effects: Sequence[LoaderEffect]) -> tuple[Table, ...]:
 
 
 def cpus_table(scaling: Sequence[CpuScaling]) -> tuple[Table, ...]:
-    """The best rate on so many CPUs."""
+    """The rate on so many CPUs, at the worker count that should be best there."""
     columns = (Column(heading="CPUs"), WORKERS, RATE)
     fastest = _fastest([point.examples_per_second for point in scaling])
     rows = tuple(
@@ -172,7 +173,7 @@ def _cells(answer: LoaderAnswer) -> Table:
         Column(heading="CPU workers", narrow="CPU\nworkers"),
         Column(heading="batch size", narrow="batch\nsize"),
         Column(heading=f"{verb} time per batch", narrow=f"{verb} time\nper batch"),
-        Column(heading="95 % of batches within", narrow="95 %\nof batches"),
+        P95_WAIT if answer.end_to_end else P95,
         Column(heading=f"{verb} time per epoch", narrow=f"{verb} time\nper epoch"),
     )
     ordered = sorted(answer.grid, key=lambda point: (point.batch_size, point.num_workers))

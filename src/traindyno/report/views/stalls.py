@@ -1,7 +1,9 @@
 """What training waits for: runs that differ in one thing each, the causes with their shares, and the remedies."""
 
+from traindyno.analysis.stall_causes import PAGE_CACHE
+from traindyno.analysis.stall_verdicts import UNSETTLED
 from traindyno.core.answers import Document, Remedy, StallCause, StallRun, StallsAnswer
-from traindyno.report.charts.stalls import LAST, PAGE_CACHE, ordered_runs, stalls_chart
+from traindyno.report.charts.stalls import LAST, ordered_runs, stalls_chart
 from traindyno.report.conditions import setting_words
 from traindyno.report.view import Column, Headline, Number, Row, Sheet, Table, View
 from traindyno.report.views.loader import settings_words
@@ -97,6 +99,8 @@ def sheet(document: Document) -> Sheet:
 
 def _waiting(answer: StallsAnswer) -> str:
     interval = share_interval(answer.stall_share_ci95)
+    if answer.bound == UNSETTLED:
+        return f"{share(answer.stall_share)} of each step may be waiting ({interval})"
     if not answer.stall_share_ci95[0] > 0:
         return f"no waiting is shown ({interval} of each step)"
     return f"{share(answer.stall_share)} of each step is waiting ({interval})"
@@ -104,6 +108,8 @@ def _waiting(answer: StallsAnswer) -> str:
 
 def bound_words(bound: str) -> str:
     """`data: decode` → `Data-bound (decode)`."""
+    if bound == UNSETTLED:
+        return "Not settled"
     kind, _, stage = one_line(bound).partition(": ")
     return f"{kind[:1].upper()}{kind[1:]}-bound{f' ({stage})' if stage else ''}"
 

@@ -56,14 +56,14 @@ def choose_crop(height: int, width: int, how: Augmentation, size: int, mode: Mod
 
 def cut(pixels: Pixels, box: CropBox, size: int) -> Pixels:
     """Cut the part out, scale it to size × size (bilinear, antialiased as PIL does it), mirror it if asked."""
-    part = torch.from_numpy(_part(pixels, box))
+    part = torch.from_numpy(cut_out(pixels, box))
     if part.shape[:2] != (size, size):
         part = _scaled(part, size)
     return (part.flip(1) if box.flip else part).numpy()
 
 
-def _part(pixels: Pixels, box: CropBox) -> Pixels:
-    """A copy of the part, black beyond the image."""
+def cut_out(pixels: Pixels, box: CropBox) -> Pixels:
+    """A copy of the part as it is stored, black beyond the image."""
     top, left = max(box.top, 0), max(box.left, 0)
     inside = pixels[top : max(box.top + box.height, 0), left : max(box.left + box.width, 0)]
     if inside.shape[:2] == (box.height, box.width):

@@ -37,10 +37,10 @@ class BadExampleError(TraindynoError):
         self.name = name
 
 
-def bad_example(name: str, reason: str) -> BadExampleError:
+def bad_example(name: str, reason: str, hint: str = SKIP_BAD_HINT) -> BadExampleError:
     """The error that names the example and says in one line what is wrong with it."""
     name = " ".join(name.splitlines())
-    return BadExampleError(f"{name} cannot be used: {' '.join(reason.split())}", name=name)
+    return BadExampleError(f"{name} cannot be used: {' '.join(reason.split())}", hint, name)
 
 
 def unreadable(name: str, error: OSError) -> BadExampleError:

@@ -15,7 +15,7 @@ from torch.utils.data import Dataset
 from traindyno.analysis.intervals import median
 from traindyno.core.records import Settings
 from traindyno.worker.data.datasets import as_it_is
-from traindyno.worker.data.flow import Flow
+from traindyno.worker.data.flow import Flow, dropping
 from traindyno.worker.data.loadable import Loadable
 from traindyno.worker.data.loading import make_loader
 from traindyno.worker.data.stopwatch import Stopwatch
@@ -39,7 +39,7 @@ def hand_off_seconds(batch: Any, settings: Settings) -> float:
     """CPU seconds of the main thread to take one batch and give its memory back; not pinned."""
     computing = Stopwatch(time.thread_time)
     with _copies(batch, msgspec.structs.replace(settings, pin_memory=False)) as flow:
-        take = computing.around(lambda: _take_and_drop(flow))
+        take = computing.around(dropping(flow.take))
         for _ in range(DISCARDED + MEASURED):
             take()
     return median(computing.take()[DISCARDED:])
@@ -72,7 +72,3 @@ def _copies(batch: Any, settings: Settings) -> Flow:
     flow = Flow(make_loader(Copies(batch), one_worker, as_it_is, "batch", sampler=itertools.repeat(0)))
     flow.start()
     return flow
-
-
-def _take_and_drop(flow: Flow) -> None:
-    flow.take()

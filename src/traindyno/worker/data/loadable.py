@@ -24,6 +24,15 @@ class Loadable(Protocol):
     def examples(self) -> int: ...
 
     @property
+    def most_workers(self) -> int | None:
+        """How many workers can share the data; null where any number can."""
+        ...
+
+    def buffered_examples(self, workers: int) -> int:
+        """How many examples so many workers read before they give the first."""
+        ...
+
+    @property
     def notes(self) -> list[str]:
         """What a reader of the measurement should know about the data."""
         ...

@@ -21,7 +21,7 @@ from traindyno.worker.data.packed import PackedPipeline
 from traindyno.worker.data.page_cache import cached_share
 from traindyno.worker.data.pipeline import Batch, Data, Pipeline, is_stream
 from traindyno.worker.data.sampling import EndlessBatches, Shuffled
-from traindyno.worker.data.shallow import BytesOnly, PixelsOnly
+from traindyno.worker.data.shallow import BytesOnly, PixelsOnly, WholeBytes
 from traindyno.worker.data.staged import Staged, StagedExamples, StagedStream
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.stored import ExampleStream
@@ -47,6 +47,14 @@ class PipelineSource:
     @property
     def examples(self) -> int:
         return len(self.data)
+
+    @property
+    def most_workers(self) -> int | None:
+        """Each worker reads files of a stream of its own."""
+        return len(self.data.paths) or None if is_stream(self.data) else None
+
+    def buffered_examples(self, workers: int) -> int:
+        return max(1, workers) * self.data.buffer_examples if is_stream(self.data) else 0
 
     def batch(self, batch_size: int, device: torch.device, seed: int) -> Any:
         """One batch on the device, of random examples. Decoded by PIL, whatever the loader uses: it stays the same."""
@@ -106,10 +114,15 @@ class PipelineSource:
         return make_cold(self.data.paths)
 
     def _read_once(self, drawn: int, seed: int, skipped: SkippedExamples | None, alive: Alive) -> None:
+        """The last batch is filled up from the first, so that none is left out."""
         readers = Settings(batch_size=min(READ_TOGETHER, drawn), num_workers=READERS)
-        with Flow(self.endless(readers, seed, skipped, "bytes", drawn)) as flow:
+        chosen = Shuffled(self.examples, seed, drawn).drawn
+        chosen += chosen[: -drawn % readers.batch_size]
+        batches = EndlessBatches(lambda _: chosen, readers.batch_size)
+        dataset = PipelineDataset(WholeBytes(self.data, self.size, skipped=skipped))
+        with Flow(make_loader(dataset, readers, as_it_is, "data", batches=batches)) as flow:
             flow.start()
-            for _ in range(drawn // readers.batch_size - 1):
+            for _ in range(len(chosen) // readers.batch_size - 1):
                 flow.take()
                 alive()
 

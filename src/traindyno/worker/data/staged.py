@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,8 +11,9 @@ from traindyno.core.loading import StageName
 from traindyno.worker.data.bad import read_example, read_stream
 from traindyno.worker.data.pipeline import Batch, Pipeline, is_stream
 from traindyno.worker.data.sampling import EndlessBatches, Shuffled
-from traindyno.worker.data.shallow import BytesOnly
+from traindyno.worker.data.shallow import WholeBytes
 from traindyno.worker.data.stored import Stored
+from traindyno.worker.data.warmth import Alive, read_files
 
 Clock = Callable[[], float]
 Stages = dict[StageName, float]
@@ -21,7 +22,7 @@ Stages = dict[StageName, float]
 class Staged(Protocol):
     """One batch after another, in the way a loader worker makes them."""
 
-    def touch(self) -> None:
+    def touch(self, alive: Alive) -> None:
         """Read the next batch's data once, so that it comes out of the page cache and not from disk."""
 
     def make(self, clock: Clock) -> tuple[Stages, Any]:
@@ -66,8 +67,8 @@ class StagedExamples:
         self._batches = iter(EndlessBatches(Shuffled(len(pipeline.data), pipeline.seed), batch_size))
         self._tickets = next(self._batches)
 
-    def touch(self) -> None:
-        reader = BytesOnly(self._data, self._pipeline.size, skipped=self._pipeline.skipped)
+    def touch(self, alive: Alive) -> None:
+        reader = WholeBytes(self._data, self._pipeline.size, skipped=self._pipeline.skipped)
         reader.batch(self._tickets)
 
     def make(self, clock: Clock) -> tuple[Stages, Batch]:
@@ -86,15 +87,17 @@ class StagedExamples:
 
 
 class StagedStream:
-    """Batches of a stream. A stream is only read forward, so there is nothing to touch beforehand."""
+    """Batches of a stream. It is only read forward, so its files are touched as a whole, once."""
 
     def __init__(self, pipeline: Pipeline, batch_size: int) -> None:
         self._pipeline, self._batch_size = pipeline, batch_size
         self._rng = np.random.default_rng(pipeline.seed)
         self._stream = pipeline.stream(0, 1)
+        self._untouched: Sequence[str] = pipeline.data.paths
 
-    def touch(self) -> None:
-        """Nothing to do."""
+    def touch(self, alive: Alive) -> None:
+        read_files(self._untouched, alive)
+        self._untouched = ()
 
     def make(self, clock: Clock) -> tuple[Stages, Batch]:
         pipeline, laps, made, labels = self._pipeline, Laps(clock), [], []

@@ -5,14 +5,19 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from traindyno.core.records import TrialSpec
-from traindyno.worker.batches import host_bytes
+from traindyno.core.records import Settings, TrialSpec
+from traindyno.worker.batches import host_bytes, own_copy
 from traindyno.worker.data.bad import SkippedExamples
 from traindyno.worker.data.flow import Flow
 from traindyno.worker.data.loadable import Loadable
+from traindyno.worker.errors import LargerThanDataError
+from traindyno.worker.flow_timing import pace_of
 
-CACHED_BATCHES = 8
-CACHED_BYTES = 1 << 30
+DIFFERENT_BATCHES = 8
+# Processors have caches of tens of megabytes, some of more than a hundred.
+LEAST_CACHED_BYTES = 1 << 28
+MOST_CACHED_BYTES = 1 << 30
+MOST_COPIES = 2048
 
 
 class LoaderSupply:
@@ -23,8 +28,8 @@ class LoaderSupply:
     ) -> None:
         self._source, self._spec, self._skipped = source, spec, skipped
         cold = spec.feed.cold
+        self._batches_in_pass = _batches_in_pass(source, spec.settings) if cold else math.inf
         self.warmth = source.cold() if cold else source.warm(spec.settings, spec.seed, skipped, alive)
-        self.batches_in_pass = _batches_in_pass(source.examples, spec) if cold else math.inf
         self._taken = 0
         self.flow = self._open()
 
@@ -39,7 +44,7 @@ class LoaderSupply:
 
     def left(self) -> float:
         """How many batches there are before the data must be made cold again."""
-        return self.batches_in_pass - self._taken
+        return self._batches_in_pass - self._taken
 
     def renew(self) -> None:
         """Begin another cold pass."""
@@ -60,7 +65,7 @@ class LoaderSupply:
 
 
 class CachedSupply:
-    """A handful of finished batches in host memory, in turn; pinned if the loader would pin them."""
+    """Finished batches in host memory, in turn; pinned if the loader would pin them."""
 
     def __init__(self, batches: Sequence[Any]) -> None:
         self.take: Callable[[], Any] = itertools.cycle(batches).__next__
@@ -72,14 +77,34 @@ class CachedSupply:
         raise AssertionError("cached batches do not run out")
 
 
-def cached_batches(supply: LoaderSupply) -> list[Any]:
-    """So many batches that none is still in the processor's cache, and no more memory than needed for that."""
-    _, first = supply.start()
-    count = max(2, min(CACHED_BATCHES, CACHED_BYTES // max(1, host_bytes(first))))
-    return [first, *(supply.take() for _ in range(count - 1))]
+def cached_batches(supply: LoaderSupply, pinned: bool) -> list[Any]:
+    """A few batches, and copies of them until none can still be in the processor's cache when its turn comes.
+
+    All are memory of this process: the shared memory of a loader may have no room for them.
+    """
+    first = own_copy(supply.start()[1], pinned)
+    size = max(1, host_bytes(first))
+    different = max(2, min(DIFFERENT_BATCHES, MOST_CACHED_BYTES // size))
+    batches = [first, *(own_copy(supply.take(), pinned) for _ in range(different - 1))]
+    copies = min(MOST_COPIES, -(-LEAST_CACHED_BYTES // size) - different)
+    return [*batches, *(own_copy(batches[number % different], pinned) for number in range(copies))]
 
 
-def _batches_in_pass(examples: int, spec: TrialSpec) -> int:
-    """What workers read ahead at the end of a pass belongs to the next one, whose data is no longer cold."""
-    ahead = spec.settings.num_workers * spec.settings.prefetch_factor
-    return max(1, examples // spec.settings.batch_size - ahead)
+def _batches_in_pass(source: Loadable, settings: Settings) -> int:
+    """How many batches can be taken while a pass is read: near its end, workers already read the next.
+
+    The clock must find something left after the batches that are discarded, or it would time what was ready before.
+    """
+    ahead, pace = settings.num_workers * settings.prefetch_factor, pace_of(settings)
+    examples, buffered = source.examples, source.buffered_examples(settings.num_workers)
+    in_pass = (examples - buffered) // settings.batch_size - ahead
+    least = 1 + pace.discarded + pace.turn
+    if in_pass < least:
+        needed = (least + ahead) * settings.batch_size + buffered
+        raise LargerThanDataError(
+            f"a cold run with {settings.num_workers} workers and batches of {settings.batch_size} needs {needed:,} "
+            f"examples, and the data has {examples:,}: the workers would have read it before the clock starts",
+            "use fewer workers, a smaller batch or more data, or leave the cold run out (--no-cold)",
+            examples,
+        )
+    return in_pass

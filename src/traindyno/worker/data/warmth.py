@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from traindyno.core.units import format_bytes
 from traindyno.machine.memory import host_memory
 from traindyno.worker.data.bad import BadExampleError
+from traindyno.worker.data.memory import filesystem_of
 from traindyno.worker.data.page_cache import SAMPLED_FILES, cached_share, drop
 from traindyno.worker.data.pipeline import Data, is_stream
 from traindyno.worker.data.sampling import Shuffled
@@ -16,6 +17,7 @@ from traindyno.worker.data.stored import Examples
 # More than the caches of processors hold, and within seconds read from most disks.
 WARM_BYTES = 1 << 30
 COLD_ENOUGH = 0.05
+RAM_DISKS = ("tmpfs", "ramfs")
 SAMPLED_EXAMPLES = 64
 
 Alive = Callable[[], None]
@@ -35,11 +37,11 @@ def make_cold(paths: Sequence[str]) -> Warmth:
     if not paths:
         return Warmth(notes=("the page cache was not emptied: no files are known that this data is read from",))
     drop(paths)
-    share = cached_share(paths)
+    share, on_ram_disk = cached_share(paths), _on_ram_disk(paths)
     if share is None:
-        return Warmth(notes=("whether the page cache was emptied could not be verified",))
+        return Warmth(notes=("whether the page cache was emptied could not be verified", *on_ram_disk))
     failed = f"the page cache could not be emptied: {100 * share:.0f} % of the data was still in memory"
-    return Warmth(share, (failed,) if share > COLD_ENOUGH else ())
+    return Warmth(share, (*((failed,) if share > COLD_ENOUGH else ()), *on_ram_disk))
 
 
 def plan_warm(data: Data, seed: int, batch_size: int) -> Warmth:
@@ -49,7 +51,7 @@ def plan_warm(data: Data, seed: int, batch_size: int) -> Warmth:
     """
     if not data.paths:
         return Warmth()
-    notes = _larger_than_memory(data.paths)
+    notes = (*_on_ram_disk(data.paths), *_larger_than_memory(data.paths))
     if is_stream(data):
         return Warmth(notes=notes)
     sampled = Shuffled(len(data), seed, SAMPLED_EXAMPLES).drawn
@@ -77,6 +79,12 @@ def read_files(paths: Sequence[str], alive: Alive) -> None:
             while left > 0 and (content := file.read(1 << 24)):
                 left -= len(content)
                 alive()
+
+
+def _on_ram_disk(paths: Sequence[str]) -> tuple[str, ...]:
+    """By one file: sets do not lie on several disks."""
+    kind = filesystem_of(paths[0])
+    return (f"the files lie on a RAM disk ({kind})",) if kind in RAM_DISKS else ()
 
 
 def _larger_than_memory(paths: Sequence[str]) -> tuple[str, ...]:

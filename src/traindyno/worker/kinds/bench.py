@@ -10,8 +10,12 @@ from traindyno.core.records import TrialSpec
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.affinity import restrict_to_cpus
 from traindyno.worker.devices import Device
+from traindyno.worker.flow_timing import DEFAULT_SECONDS
 from traindyno.worker.job import Job, build_job
 from traindyno.worker.steps import Step, make_step
+from traindyno.worker.timing import Timing, time_steps
+
+RESIDENT_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -55,3 +59,9 @@ def furnish(spec: TrialSpec, job: Job, device: Device, channel: Channel, start: 
     step = make_step(job, batch, spec.workload, spec.settings, device)
     device.synchronize()
     return Bench(job=job, batch=batch, step=step, start_up_seconds=time.monotonic() - start)
+
+
+def time_resident(spec: TrialSpec, bench: Bench, device: Device, channel: Channel) -> Timing:
+    """The step on its resident batch, in trials that measure something else besides."""
+    seconds = DEFAULT_SECONDS if spec.budget.seconds is None else spec.budget.seconds
+    return time_steps(bench.step, device, channel, RESIDENT_SHARE * seconds, spec.budget.relative_interval)

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
 
 import msgspec
+import torch
 
 from traindyno.analysis.intervals import median, median_interval
 from traindyno.core.loading import Loading
@@ -18,15 +20,14 @@ from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.supply import CachedSupply, LoaderSupply, cached_batches
 from traindyno.worker.data.usage import Usage
 from traindyno.worker.devices import Device
-from traindyno.worker.flow_timing import DEFAULT_SECONDS, FlowTimer, FlowTiming, Pace, pace_of
+from traindyno.worker.flow_timing import FlowTimer, FlowTiming, Pace, pace_of
 from traindyno.worker.job import Job
-from traindyno.worker.kinds.bench import set_up
-from traindyno.worker.kinds.loads import bad_of, disk_note, skipping
+from traindyno.worker.kinds.bench import set_up, time_resident
+from traindyno.worker.kinds.loads import bad_of, disk_note, intervals_of, skipping
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.steps import make_fed_step
-from traindyno.worker.timing import Timing, time_steps
+from traindyno.worker.timing import Timing
 
-RESIDENT_SHARE = 0.5
 CACHED_PACE = Pace(discarded=4, turn=1, measured=8)
 
 
@@ -72,9 +73,7 @@ def measure_feed(spec: TrialSpec, device: Device, channel: Channel) -> Measureme
 
 def _resident(spec: TrialSpec, device: Device, channel: Channel) -> tuple[Job, float, Timing]:
     bench = set_up(spec, device, channel)
-    seconds = DEFAULT_SECONDS if spec.budget.seconds is None else spec.budget.seconds
-    timing = time_steps(bench.step, device, channel, RESIDENT_SHARE * seconds, spec.budget.relative_interval)
-    return bench.job, bench.start_up_seconds, timing
+    return bench.job, bench.start_up_seconds, time_resident(spec, bench, device, channel)
 
 
 def _from_loader(spec: TrialSpec, job: Job, device: Device, channel: Channel, skipped: SkippedExamples | None) -> Fed:
@@ -83,12 +82,13 @@ def _from_loader(spec: TrialSpec, job: Job, device: Device, channel: Channel, sk
         start_up_seconds, first = supply.start()
         batch_bytes, fill_seconds = host_bytes(first), getattr(first, "fill_seconds", None)
         del first
-        usage, pace = Usage(), pace_of(spec.settings, supply.batches_in_pass)
+        usage, pace = Usage(), pace_of(spec.settings)
         told = _timed(supply, pace, spec, job, device, channel, lambda: usage.begin(supply.flow))
         used, warmth = usage.end(supply.flow), supply.warmth
     batches = sum(block.steps for block in told.timing.blocks)
     loading = Loading(
         start_up_seconds=start_up_seconds,
+        intervals=intervals_of(list(chain.from_iterable(told.waits))),
         fill_seconds=fill_seconds,
         batch_bytes=batch_bytes,
         worker_cpu_seconds=used.cpu_seconds_per(batches),
@@ -100,7 +100,7 @@ def _from_loader(spec: TrialSpec, job: Job, device: Device, channel: Channel, sk
 def _from_cache(spec: TrialSpec, job: Job, device: Device, channel: Channel, skipped: SkippedExamples | None) -> Fed:
     channel.phase("data")
     with LoaderSupply(loadable(job.source), spec, skipped, lambda: channel.step(0)) as supply:
-        batches = cached_batches(supply)
+        batches = cached_batches(supply, pinned=spec.settings.pin_memory and torch.cuda.is_available())
     told = _timed(CachedSupply(batches), CACHED_PACE, spec, job, device, channel, lambda: None)
     return Fed(told, Loading(batch_bytes=host_bytes(batches[0])))
 

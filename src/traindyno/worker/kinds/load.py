@@ -9,6 +9,7 @@ from traindyno.core.records import Measurement, TrialSpec
 from traindyno.worker.batches import host_bytes
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.bad import SkippedExamples
+from traindyno.worker.data.flow import dropping
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.supply import LoaderSupply
 from traindyno.worker.data.usage import Usage
@@ -35,8 +36,8 @@ def _measure(spec: TrialSpec, device: Device, channel: Channel, skipped: Skipped
         batch_bytes, fill_seconds = host_bytes(first), getattr(first, "fill_seconds", None)
         del first
         waits, computing, usage = Stopwatch(), Stopwatch(time.thread_time), Usage()
-        step = waits.around(computing.around(lambda: _take_and_drop(supply)))
-        pace = pace_of(spec.settings, supply.batches_in_pass)
+        step = waits.around(computing.around(dropping(supply.take)))
+        pace = pace_of(spec.settings)
         timer = FlowTimer(step, supply, waits, pace, device, channel, lambda: usage.begin(supply.flow))
         told = timer.run(spec.budget)
         used, timing = usage.end(supply.flow), told.timing
@@ -69,8 +70,3 @@ def _measure(spec: TrialSpec, device: Device, channel: Channel, skipped: Skipped
         ),
         notes=[*source.notes, *warmth.notes, *disk_note(spec, used.disk_bytes, batches)],
     )
-
-
-def _take_and_drop(supply: LoaderSupply) -> None:
-    """To give a batch's memory back is part of taking it over."""
-    supply.take()

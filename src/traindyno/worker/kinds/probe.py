@@ -3,6 +3,7 @@
 Both are asked of a workload with a model whose batches are to be resident; else only the first.
 """
 
+import functools
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,14 +23,12 @@ from traindyno.worker.data.staged import Staged, Stages
 from traindyno.worker.devices import Device
 from traindyno.worker.flow_timing import DEFAULT_SECONDS
 from traindyno.worker.job import Job
-from traindyno.worker.kinds.bench import build, furnish, prepare
+from traindyno.worker.kinds.bench import build, furnish, prepare, time_resident
 from traindyno.worker.kinds.loads import bad_of, open_loadable, skipping
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.steps import Step
-from traindyno.worker.timing import time_steps
 
 LEAST_BATCHES = 6
-RESIDENT_SHARE = 0.5
 STEPS_FOR_CPU_TIME = 7
 
 
@@ -67,6 +66,7 @@ def measure_probe(spec: TrialSpec, device: Device, channel: Channel) -> Measurem
         loading,
         stages=readings.costs(spec.settings.batch_size),
         batch_bytes=host_bytes(batch),
+        most_workers=source.most_workers,
         hand_off_seconds=hand_off_seconds(batch, spec.settings),
         transfer_seconds=None if job is None else transfer_seconds(batch, source, spec.settings, device),
         **left_out,
@@ -88,8 +88,7 @@ def measure_probe(spec: TrialSpec, device: Device, channel: Channel) -> Measurem
 
 def _time_step(spec: TrialSpec, job: Job, device: Device, channel: Channel) -> Loading:
     bench = furnish(spec, job, device, channel, time.monotonic())
-    seconds = DEFAULT_SECONDS if spec.budget.seconds is None else spec.budget.seconds
-    timing = time_steps(bench.step, device, channel, RESIDENT_SHARE * seconds, spec.budget.relative_interval)
+    timing = time_resident(spec, bench, device, channel)
     per_step = [block.seconds / block.steps for block in timing.counted]
     return Loading(
         resident_step_seconds=median(per_step),
@@ -101,9 +100,10 @@ def _time_step(spec: TrialSpec, job: Job, device: Device, channel: Channel) -> L
 def _time_stages(staged: Staged, spec: TrialSpec, channel: Channel) -> tuple[StageReadings, Any]:
     """Batch after batch, by turns with either clock; the data of each is read once before. The first does not count."""
     channel.phase("data")
+    alive = functools.partial(channel.step, 0)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    staged.touch()
+    staged.touch(alive)
     staged.make(time.perf_counter)
     channel.phase("stages")
     readings = StageReadings()
@@ -111,7 +111,7 @@ def _time_stages(staged: Staged, spec: TrialSpec, channel: Channel) -> tuple[Sta
     deadline = time.monotonic() + (DEFAULT_SECONDS if spec.budget.seconds is None else spec.budget.seconds)
     while True:
         for kept, clock in (wall, wall, cpu):
-            staged.touch()
+            staged.touch(alive)
             stages, batch = staged.make(clock)
             kept.append(stages)
             channel.step(len(readings.walls))

@@ -14,6 +14,8 @@ from traindyno.worker.data.bad import UndecodableError, bad_example
 from traindyno.worker.data.decoders.pil import decode_pil
 from traindyno.worker.data.packing import PackedBatch
 
+NOT_SKIPPED_HINT = "mend or remove it; where --skip-bad is to leave it out, choose --decoder pil, which sees it in time"
+
 
 def device_images(batch: PackedBatch, size: int, device: torch.device) -> list[Tensor]:
     """The images of a batch on the device, 3 × height × width bytes each, on the current stream."""
@@ -49,7 +51,7 @@ def _decoded_alone(part: Tensor, name: str, device: torch.device) -> Tensor:
         return _nvjpeg([part], device)[0]
     except RuntimeError:
         torch.cuda.synchronize(device)
-        return _decoded_on_host(part, name).to(device)
+        return decoded_on_host(part, name).to(device)
 
 
 def _nvjpeg(parts: list[Tensor], device: torch.device) -> list[Tensor]:
@@ -57,10 +59,13 @@ def _nvjpeg(parts: list[Tensor], device: torch.device) -> list[Tensor]:
     return images
 
 
-def _decoded_on_host(part: Tensor, name: str) -> Tensor:
-    """What nvJPEG refuses may yet be an image; if it is none, the error names it."""
+def decoded_on_host(part: Tensor, name: str) -> Tensor:
+    """What nvJPEG refuses may yet be an image; if it is none, the error names it.
+
+    That is seen only here, when the batch is complete: too late for --skip-bad to put another in its place.
+    """
     try:
         pixels = decode_pil(part.numpy().tobytes())
     except UndecodableError as error:
-        raise bad_example(name, str(error)) from error
+        raise bad_example(name, str(error), NOT_SKIPPED_HINT) from error
     return torch.from_numpy(pixels).permute(2, 0, 1).contiguous()

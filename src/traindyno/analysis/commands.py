@@ -1,0 +1,26 @@
+"""The options that repeat a workload in another command, ready to be typed."""
+
+from traindyno.core.records import WorkloadSpec
+from traindyno.core.requests import Bench
+
+SYNTHETIC = "synthetic:"
+
+
+def workload_words(workload: WorkloadSpec, bench: Bench) -> list[str]:
+    """The same workload and bench as options of the next command; what is a default there is left out.
+
+    The device is the caller's to add: some commands find it by themselves.
+    """
+    options = {
+        "--data": None if workload.data == SYNTHETIC else workload.data,
+        "--model": workload.model or None,
+        "--image-size": workload.image_size,
+        "--classes": workload.classes,
+        "--optimizer": None if workload.optimizer == "sgd" else workload.optimizer,
+        "--mode": None if workload.mode == "train" else workload.mode,
+        "--conv1-stride": workload.conv1_stride,
+        "--precision": None if bench.precision == "fp32" else bench.precision,
+        "--memory-limit": bench.memory_limit_bytes,
+    }
+    words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+    return [*words, "--skip-bad"] if workload.skip_bad else words

@@ -1,0 +1,77 @@
+"""What trials take their batches from: passes of cold data, and batches kept in memory."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from traindyno.core.loading import Feed
+from traindyno.core.records import Settings, TrialSpec, WorkloadSpec
+from traindyno.worker.batches import host_bytes
+from traindyno.worker.classify import failure_of
+from traindyno.worker.data import supply as supplies
+from traindyno.worker.data.pipeline_source import PipelineSource
+from traindyno.worker.data.supply import LoaderSupply, cached_batches
+from traindyno.worker.errors import LargerThanDataError
+from traindyno.worker.flow_timing import pace_of
+from worker.data.known_data import KnownExamples, KnownStream
+
+
+def supply_of(examples: int, feed: Feed, stream: bool = False, **knobs: Any) -> LoaderSupply:
+    settings = Settings(**{"batch_size": 1, "num_workers": 2, **knobs})
+    spec = TrialSpec(kind="feed", workload=WorkloadSpec(model=""), settings=settings, feed=feed)
+    data = KnownStream(count=examples, buffer_examples=4) if stream else KnownExamples(count=examples)
+    return LoaderSupply(PipelineSource(data, 16, "train"), spec, None, lambda: None)
+
+
+def tensors(batch: Any) -> Iterator[torch.Tensor]:
+    packed = batch.inputs
+    yield packed if isinstance(packed, torch.Tensor) else packed.content
+    yield batch.labels
+
+
+def test_a_cold_pass_has_a_turn_of_the_workers_left_after_what_is_discarded() -> None:
+    pace = pace_of(Settings(batch_size=1, num_workers=2))
+    with supply_of(15, Feed(cold=True)) as supply:
+        supply.start()
+        for _ in range(pace.discarded):
+            supply.take()
+        assert supply.left() == pace.turn
+
+
+def test_data_too_short_for_a_cold_pass_is_refused_with_what_it_needs() -> None:
+    with pytest.raises(LargerThanDataError, match="needs 15 examples, and the data has 14") as raised:
+        supply_of(14, Feed(cold=True))
+    assert "fewer workers" in str(raised.value.hint)
+    assert failure_of(raised.value, None, "data").details["code"] == "larger_than_data"
+    supply_of(14, Feed()).flow.close()
+
+
+def test_what_shuffle_buffers_read_before_the_first_batch_is_not_cold_any_more() -> None:
+    with pytest.raises(LargerThanDataError, match="needs 23 examples, and the data has 22"):
+        supply_of(22, Feed(cold=True), stream=True)
+    supply_of(23, Feed(cold=True), stream=True).flow.close()
+
+
+@pytest.mark.parametrize("decoder", ["pil", "nvjpeg"])
+def test_cached_batches_are_memory_of_their_own_and_more_than_a_processor_caches(
+    decoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supplies, "LEAST_CACHED_BYTES", 100_000)
+    with supply_of(12, Feed(supply="cached"), batch_size=4, decoder=decoder) as supply:
+        batches = cached_batches(supply, pinned=False)
+    parts = [part for batch in batches for part in tensors(batch)]
+    assert sum(map(host_bytes, batches)) >= 100_000
+    assert len({part.data_ptr() for part in parts}) == len(parts)
+    assert not any(part.is_shared() for part in parts)
+
+
+def test_large_batches_are_not_copied_and_tiny_ones_not_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supplies, "MOST_COPIES", 5)
+    with supply_of(12, Feed(supply="cached"), batch_size=4) as supply:
+        assert len(cached_batches(supply, pinned=False)) == supplies.DIFFERENT_BATCHES + 5
+    monkeypatch.setattr(supplies, "LEAST_CACHED_BYTES", 1)
+    monkeypatch.setattr(supplies, "MOST_CACHED_BYTES", 1)
+    with supply_of(12, Feed(supply="cached"), batch_size=4) as supply:
+        assert len(cached_batches(supply, pinned=False)) == 2
