@@ -1,6 +1,8 @@
-"""What the options of the bench mean for a trial's deadlines."""
+"""What the options of the bench mean here, and for a trial's deadlines."""
 
-from traindyno.app.workshop import deadlines
+from pathlib import Path
+
+from traindyno.app.workshop import deadlines, open_workshop
 from traindyno.core.requests import Bench
 from traindyno.runner.protocol import Deadlines
 
@@ -13,3 +15,10 @@ def test_a_short_limit_on_steps_leaves_starting_its_time() -> None:
 
 def test_a_long_limit_on_steps_lengthens_starting_too() -> None:
     assert deadlines(Bench(step_timeout_seconds=5000.0)).start_up == 5000.0
+
+
+def test_settling_a_bench_forgets_nothing_of_what_was_asked(tmp_path: Path) -> None:
+    asked = Bench(device="cpu")
+    with open_workshop(asked, str(tmp_path / "store.db")) as workshop:
+        assert workshop.bench.memory_limit_bytes is not None
+        assert workshop.asked == asked

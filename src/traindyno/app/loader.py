@@ -112,7 +112,7 @@ def _nothing_measured(study: Study, request: LoaderRequest, template: TrialSpec,
 
 def _hint(request: LoaderRequest, answer: LoaderAnswer, study: Study) -> str:
     """What training then waits for; or, where the loader was alone, the same with a model."""
-    words = workload_words(request.workload, msgspec.structs.replace(request.bench, memory_limit_bytes=None))
+    words = workload_words(request.workload, study.workshop.asked)
     size = ["--batch-size", str(answer.batch_size)]
     size += ["--local-ranks", str(request.local_ranks)] if request.local_ranks > 1 else []
     if not request.with_model:

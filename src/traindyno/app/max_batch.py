@@ -32,7 +32,7 @@ def max_batch(request: MaxBatchRequest, context: Context) -> Document:
             if not any(answer.max_batch is not None for answer in answers):
                 raise _nothing_fits(study)
             whole = answers[0] if len(request.workloads) == 1 else answers
-            words = workload_words(request.workloads[0], request.bench)
+            words = workload_words(request.workloads[0], workshop.asked)
             hint = f"{shlex.join(['traindyno', 'throughput', *words])}{study.store_option}"
             return finished_document(study, request, whole, cautions(study.records), hint)
 

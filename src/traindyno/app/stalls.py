@@ -78,10 +78,8 @@ def _differences(study: Study, request: StallsRequest) -> StallsAnswer:
 
 
 def _typed(request: StallsRequest, study: Study) -> StallsRequest:
-    """The request in words that a remedy's command can repeat: nobody names the device of a simulation."""
-    if not study.workshop.runner.simulated:
-        return request
-    return msgspec.structs.replace(request, bench=msgspec.structs.replace(request.bench, device="auto"))
+    """The request in words that a remedy's command can repeat: as it was asked, not as it was settled here."""
+    return msgspec.structs.replace(request, bench=study.workshop.asked)
 
 
 def _too_little(study: Study, error: NothingMeasuredError) -> TraindynoError:

@@ -22,13 +22,17 @@ SIMULATED_DEVICE = "simulated"
 
 @dataclass(frozen=True)
 class Workshop:
-    """An open ledger, a runner for one device, and the facts about this machine."""
+    """An open ledger, a runner for one device, and the facts about this machine.
+
+    `asked` is the bench in the user's own words, for commands to type next; `bench` is what it means here.
+    """
 
     ledger: Ledger
     runner: Runner
     reader: GpuReader
     machine: MachineFacts
     bench: Bench
+    asked: Bench
     neighbour: str | None = None
 
     @property
@@ -44,13 +48,19 @@ def open_workshop(bench: Bench, store: str) -> Iterator[Workshop]:
         ledger = stack.enter_context(Ledger.open(store))
         reader = open_reader()
         stack.callback(reader.close)
-        bench = settle(bench, reader)
+        asked, bench = bench, settle(bench, reader)
         stack.enter_context(device_lock(bench.device, reader))
         neighbour = stack.enter_context(noticed_neighbour(bench.device))
         runner = open_runner(bench.runner, deadlines(bench))
         stack.callback(runner.close)
         yield Workshop(
-            ledger=ledger, runner=runner, reader=reader, machine=collect(reader), bench=bench, neighbour=neighbour
+            ledger=ledger,
+            runner=runner,
+            reader=reader,
+            machine=collect(reader),
+            bench=bench,
+            asked=asked,
+            neighbour=neighbour,
         )
 
 
