@@ -93,7 +93,7 @@ class Flow:
     def bytes_from_disk(self) -> int | None:
         """What the workers had to fetch from storage so far; null where the kernel does not tell."""
         with contextlib.suppress(psutil.Error, AttributeError, OSError):
-            return sum(worker.io_counters().read_bytes for worker in self._workers or [psutil.Process()])
+            return int(sum(worker.io_counters().read_bytes for worker in self._workers or [psutil.Process()]))
         return None
 
     def close(self) -> None:
