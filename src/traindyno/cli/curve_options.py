@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import click
 
-from traindyno.cli.options import take_bench, take_workload
-from traindyno.cli.parameters import DURATION, SHARE, SWEEP
+from traindyno.cli.options import TRIAL_SECONDS, take_bench, take_workload
+from traindyno.cli.parameters import SHARE, SWEEP
 from traindyno.core.requests import ThroughputRequest
 from traindyno.core.sweeps import Sweep
 
@@ -24,10 +24,7 @@ _OPTIONS = (
     click.option(
         "--refine/--no-refine", default=True, show_default=True, help="Add sizes around the best and near the limit."
     ),
-    click.option(
-        "--trial-seconds", type=DURATION, default="5s", show_default=True, metavar="TIME",
-        help="Longest measuring time of one trial that does not become precise.",
-    ),
+    TRIAL_SECONDS,
     click.option(
         "--margin", type=SHARE, default="5%", show_default=True, help="Memory a recommended batch leaves free."
     ),

@@ -4,9 +4,16 @@ from typing import Any
 
 import click
 
-from traindyno.cli.options import bench_options, local_ranks_option, take_bench, take_workload, workload_options
+from traindyno.cli.options import (
+    bench_options,
+    local_ranks_option,
+    take_bench,
+    take_workload,
+    trial_seconds_option,
+    workload_options,
+)
 from traindyno.cli.output import Output, output_options, report_option
-from traindyno.cli.parameters import COUNTS, DURATION
+from traindyno.cli.parameters import COUNTS
 from traindyno.core.errors import UsageError
 from traindyno.core.requests import LoaderRequest
 
@@ -43,10 +50,7 @@ GRID_SIZES = (16, 64, 256)
     "--epoch-examples", type=click.IntRange(1), metavar="N",
     help="Examples of your epoch, over which start-up is spread. [default: those of the data]",
 )  # fmt: skip
-@click.option(
-    "--trial-seconds", type=DURATION, default="5s", show_default=True, metavar="TIME",
-    help="Longest measuring time of one trial that does not become precise.",
-)  # fmt: skip
+@trial_seconds_option
 @local_ranks_option
 @bench_options
 @click.option("--dry-run", is_flag=True, help="Print the plan and its cost, measure nothing.")

@@ -61,6 +61,10 @@ _BENCH = (
     ),
     click.option("--name", metavar="NAME", help="Name of the study. [default: made from the command and the time]"),
 )  # fmt: skip
+TRIAL_SECONDS: Callable[[Any], Any] = click.option(
+    "--trial-seconds", type=DURATION, default="5s", show_default=True, metavar="TIME",
+    help="Longest measuring time of one trial that does not become precise.",
+)  # fmt: skip
 _LOCAL_RANKS = click.option(
     "--local-ranks", type=click.IntRange(1), default=1, envvar="LOCAL_WORLD_SIZE", metavar="N",
     help="Processes that train like this one on this machine and share its CPUs. [default: LOCAL_WORLD_SIZE, else 1]",
@@ -77,6 +81,10 @@ def bench_options(function: F) -> F:
 
 def local_ranks_option(function: F) -> F:
     return _apply((_LOCAL_RANKS,), function)
+
+
+def trial_seconds_option(function: F) -> F:
+    return _apply((TRIAL_SECONDS,), function)
 
 
 def store_options(function: F) -> F:

@@ -4,9 +4,15 @@ from typing import Any
 
 import click
 
-from traindyno.cli.options import bench_options, local_ranks_option, take_bench, take_workload, workload_options
+from traindyno.cli.options import (
+    bench_options,
+    local_ranks_option,
+    take_bench,
+    take_workload,
+    trial_seconds_option,
+    workload_options,
+)
 from traindyno.cli.output import Output, output_options, report_option
-from traindyno.cli.parameters import DURATION
 from traindyno.core.records import Settings
 from traindyno.core.requests import StallsRequest
 
@@ -38,10 +44,7 @@ from traindyno.core.requests import StallsRequest
     "--repeats", type=click.IntRange(1), default=3, show_default=True,
     help="Fresh processes per run; the interval covers the variation between them.",
 )  # fmt: skip
-@click.option(
-    "--trial-seconds", type=DURATION, default="5s", show_default=True, metavar="TIME",
-    help="Longest measuring time of one trial that does not become precise.",
-)  # fmt: skip
+@trial_seconds_option
 @local_ranks_option
 @bench_options
 @click.option("--dry-run", is_flag=True, help="Print the plan and its cost, measure nothing.")

@@ -1,5 +1,6 @@
 """Loading from the user's own dataset or loader, as far as their inside is known: items, and how they are collated."""
 
+import abc
 import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator
@@ -42,7 +43,7 @@ class OwnParts:
         return make_loader(self.dataset, settings, self.collate, self.what, batches=batches, **others)
 
 
-class OwnLoading:
+class OwnLoading(abc.ABC):
     """How a trial loads from the user's data; what the data consists of, `parts` tells."""
 
     examples: int
@@ -60,8 +61,9 @@ class OwnLoading:
         """None that are known of."""
         return 0
 
+    @abc.abstractmethod
     def parts(self, seed: int) -> OwnParts:
-        raise NotImplementedError
+        """The user's dataset, or the parts of the user's loader."""
 
     def endless(
         self, settings: Settings, seed: int, skipped: SkippedExamples | None, depth: Depth, drawn: int | None
