@@ -8,7 +8,6 @@ must end early can be continued: `--also` adds the repeats of an earlier result 
 """
 
 import argparse
-import json
 import random
 import time
 from pathlib import Path
@@ -50,8 +49,7 @@ def repeat_once(
 
 
 def earlier_points(path: Path | None, sizes: list[int]) -> dict[int, list[Point]]:
-    rows = [] if path is None else json.loads(path.read_text())["rows"]
-    known = {row["batch_size"]: row["points"] for row in rows}
+    known = {row["batch_size"]: row["points"] for row in results.earlier_rows(path)}
     return {size: list(known.get(size, [])) for size in sizes}
 
 
@@ -82,7 +80,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--trial-seconds", type=float, default=2.0)
     parser.add_argument("--stop-after", type=float, default=540.0, help="seconds; what was done by then counts")
-    parser.add_argument("--also", type=Path, help="an earlier result file, whose repeats are added")
+    results.continues(parser)
     return parser.parse_args()
 
 

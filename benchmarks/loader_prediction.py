@@ -5,9 +5,9 @@ and the loader alone give the parts, the simulation foretells the fed step, and 
 The same is done with the computing part as the fed process itself measured it before it was fed: processes differ,
 and that is no fault of the simulation. Every setting drawn counts. Drawing goes on until at least 12 were measured,
 among them 4 where data is the limit (loading takes over 1.2 times as long as computing) and 4 where both take equally
-long within 20 %.
+long within 20 %. The result is written after every setting, and `--also` goes on where an earlier run was cut.
 
-    python benchmarks/loader_prediction.py [--device cpu] [--seed 0]
+    python benchmarks/loader_prediction.py [--device cpu] [--seed 0] [--also earlier.json]
 """
 
 import argparse
@@ -157,16 +157,21 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--trial-seconds", type=float, default=3.0)
     parser.add_argument("--images", type=int)
+    parser.add_argument("--folder", type=Path, help="where the data is made; a temporary folder by default")
+    results.continues(parser)
     options: argparse.Namespace = parser.parse_args()
     kind = "cpu" if options.device == "cpu" else "gpu"
-    chance, rig, rows = random.Random(options.seed), Rig(options.trial_seconds), []
+    chance, rig, rows = random.Random(options.seed), Rig(options.trial_seconds), results.earlier_rows(options.also)
     with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         make_data(folder, options.images or (1024 if kind == "cpu" else 8192))
+        for _ in rows:  # what was drawn and measured before
+            draw(chance, folder, kind, options.device)
         while len(rows) < MOST and not enough(rows):
             rows.append(measure(draw(chance, folder, kind, options.device), rig))
+            summary = {"seed": options.seed, **summarise(rows), "rows": rows}
+            results.write(options.out, f"loader_prediction_{kind}", summary)
     rig.close()
-    results.write(options.out, f"loader_prediction_{kind}", {"seed": options.seed, **summarise(rows), "rows": rows})
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
 For each workload, in one run: every worker count end to end (the grid), the search of `traindyno loader`, then the
 grid's winner and the search's choice again, taking turns in fresh processes. Regret is how much slower the choice is
-in those turns; choosing what the grid chose is no regret.
+in those turns; choosing what the grid chose is no regret. The result is written after every workload, and `--also`
+goes on where an earlier run was cut.
 
-    python benchmarks/loader_regret.py [--device cpu] [--trial-seconds 3] [--turns 4]
+    python benchmarks/loader_regret.py [--device cpu] [--trial-seconds 3] [--turns 4] [--also earlier.json]
 """
 
 import argparse
@@ -156,18 +157,7 @@ def measure(case: Case, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = results.arguments(__doc__.splitlines()[0])
-    parser.add_argument("--images", type=int, help="of the generated set")
-    parser.add_argument("--trial-seconds", type=float, default=3.0)
-    parser.add_argument("--turns", type=int, default=4)
-    parser.add_argument("--folder", type=Path, help="where the data is made; a temporary folder by default")
-    options = parser.parse_args()
-    images = options.images or (1024 if options.device == "cpu" else 8192)
-    with contextlib.ExitStack() as stack:
-        folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        make_data(folder, images)
-        rows = [measure(case, options) for case in cases(folder, options.device)]
+def conclude(rows: list[dict[str, Any]], images: int, options: argparse.Namespace) -> None:
     mean = sum(row["regret"] for row in rows) / len(rows)
     share = sum(row["search_seconds"] for row in rows) / sum(row["grid_seconds"] for row in rows)
     most = max(row["trials"] for row in rows)
@@ -175,6 +165,24 @@ def main() -> None:
     kind = "cpu" if options.device == "cpu" else "gpu"
     summary = {"mean_regret": mean, "most_trials": most, "share_of_grid_time": share, "images": images, "rows": rows}
     results.write(options.out, f"loader_regret_{kind}", summary)
+
+
+def main() -> None:
+    parser = results.arguments(__doc__.splitlines()[0])
+    parser.add_argument("--images", type=int, help="of the generated set")
+    parser.add_argument("--trial-seconds", type=float, default=3.0)
+    parser.add_argument("--turns", type=int, default=4)
+    parser.add_argument("--folder", type=Path, help="where the data is made; a temporary folder by default")
+    results.continues(parser)
+    options = parser.parse_args()
+    images = options.images or (1024 if options.device == "cpu" else 8192)
+    with contextlib.ExitStack() as stack:
+        folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        make_data(folder, images)
+        rows = results.earlier_rows(options.also)
+        for case in cases(folder, options.device)[len(rows) :]:
+            rows.append(measure(case, options))
+            conclude(rows, images, options)
 
 
 if __name__ == "__main__":

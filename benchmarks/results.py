@@ -21,6 +21,15 @@ def arguments(description: str) -> argparse.ArgumentParser:
     return parser
 
 
+def continues(parser: argparse.ArgumentParser) -> None:
+    """The option of a benchmark that writes after every row and can go on where an earlier run was cut."""
+    parser.add_argument("--also", type=Path, help="an earlier result file, whose rows are kept and not measured again")
+
+
+def earlier_rows(path: Path | None) -> list[dict[str, Any]]:
+    return [] if path is None else json.loads(path.read_text())["rows"]
+
+
 def command_line() -> str:
     """What was typed, without the folder for the result."""
     words = iter(["python", *sys.argv])

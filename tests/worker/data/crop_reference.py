@@ -20,5 +20,5 @@ def crop_reference(pixels: Pixels, box: CropBox, size: int) -> NDArray[np.float6
     """The box, black beyond the image, scaled to size × size × 3 and mirrored if asked, in levels."""
     room = np.pad(pixels, ((99, 99), (99, 99), (0, 0)))
     part = room[99 + box.top :, 99 + box.left :][: box.height, : box.width].astype(np.float64)
-    scaled = np.einsum("yh,hwc,xw->yxc", weights(box.height, size), part, weights(box.width, size))
+    scaled = np.einsum("yh,hwc,xw->yxc", weights(box.height, size), part, weights(box.width, size), optimize=True)
     return scaled[:, ::-1] if box.flip else scaled
