@@ -5,7 +5,9 @@ and the loader alone give the parts, the simulation foretells the fed step, and 
 The same is done with the computing part as the fed process itself measured it before it was fed: processes differ,
 and that is no fault of the simulation. Every setting drawn counts. Drawing goes on until at least 12 were measured,
 among them 4 where data is the limit (loading takes over 1.2 times as long as computing) and 4 where both take equally
-long within 20 %. The result is written after every setting, and `--also` goes on where an earlier run was cut.
+long within 20 %. Chance hits the latter seldom: from the 13th setting on, files are read by as many workers as the
+probe says take as long as the step. The result is written after every setting, and `--also` goes on where an earlier
+run was cut.
 
     python benchmarks/loader_prediction.py [--device cpu] [--seed 0] [--also earlier.json]
 """
@@ -47,11 +49,11 @@ POOLS: dict[str, dict[str, list[Any]]] = {
 }
 
 
-def draw(chance: random.Random, folder: Path, kind: str, device: str) -> TrialSpec:
+def draw(chance: random.Random, folder: Path, kind: str, device: str, from_files: bool = False) -> TrialSpec:
     pool = {name: chance.choice(values) for name, values in POOLS[kind].items()}
-    data = chance.choice(
-        [f"folder:{folder / 'files'}", f"folder:{folder / 'files'}", f"prepared:{folder / 'prepared'}"]
-    )
+    files = f"folder:{folder / 'files'}"
+    data = chance.choice([files, files, f"prepared:{folder / 'prepared'}"])
+    data = files if from_files else data
     return TrialSpec(
         kind="feed",
         workload=WorkloadSpec(model=pool["model"], data=data, image_size=pool["image_size"]),
@@ -84,9 +86,23 @@ class Rig:
         self._runner.close()
 
 
-def measure(spec: TrialSpec, rig: Rig) -> dict[str, Any]:
+def balanced(spec: TrialSpec, probe: TrialRecord) -> TrialSpec:
+    """The same with so many workers that loading should take as long as the step."""
+    told = probe.measurement
+    assert told is not None
+    assert told.loading is not None
+    assert told.loading.resident_step_seconds is not None
+    most = max(1, int(usable_cpus().value) - 1)
+    workers = min(most, max(1, round(told.step_seconds / told.loading.resident_step_seconds)))
+    return msgspec.structs.replace(spec, settings=msgspec.structs.replace(spec.settings, num_workers=workers))
+
+
+def measure(spec: TrialSpec, rig: Rig, balance: bool) -> dict[str, Any]:
     """Parts first, then the prediction, then the truth."""
-    known = [rig.run(spec, "probe"), *([rig.run(spec, "load")] if spec.settings.num_workers else [])]
+    probe = rig.run(spec, "probe")
+    if balance:
+        spec = balanced(spec, probe)
+    known = [probe, *([rig.run(spec, "load")] if spec.settings.num_workers else [])]
     parts = read_parts(known, usable_cpus().value)
     assert parts is not None
     assert parts.step_seconds is not None
@@ -168,7 +184,9 @@ def main() -> None:
         for _ in rows:  # what was drawn and measured before
             draw(chance, folder, kind, options.device)
         while len(rows) < MOST and not enough(rows):
-            rows.append(measure(draw(chance, folder, kind, options.device), rig))
+            balance = len(rows) >= LEAST
+            spec = draw(chance, folder, kind, options.device, from_files=balance)
+            rows.append(measure(spec, rig, balance))
             summary = {"seed": options.seed, **summarise(rows), "rows": rows}
             results.write(options.out, f"loader_prediction_{kind}", summary)
     rig.close()

@@ -1,7 +1,8 @@
 """From JPEG files to a training ResNet-50: each way to feed it, as a share of its rate with data resident on the GPU.
 
 The step is bf16 with channels last, compiled. Every way is timed in turn, round after round in random order, with the
-resident rate before and after each round. The loader is torch's own; what is discarded is at least twice what its
+resident rate before and after each round. A rate is all examples over all time, because many workers deliver in
+bursts; its interval is that of the rounds. The loader is torch's own; what is discarded is at least twice what its
 workers hold ready. Beside each rate stand its loader alone, and for decoding on the GPU the decoder and the crop alone.
 
     python benchmarks/pipeline.py [--images 16384] [--batch-size 256] [--rounds 3]
@@ -20,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import harmonic_mean
 from typing import Any
 
 import torch
@@ -30,7 +32,7 @@ from torchvision.datasets import ImageFolder
 from torchvision.models import resnet50
 
 import results
-from traindyno.analysis.intervals import median, median_interval
+from traindyno.analysis.intervals import log_t_interval, median, median_interval
 from traindyno.core.loading import Decoder
 from traindyno.core.records import Settings
 from traindyno.worker.data.gpu_decode import GpuDecoder
@@ -248,31 +250,29 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     trainer.resident_rates(BLOCK_STEPS, 1)
     print(f"compiled in {time.monotonic() - start:.0f} s", flush=True)
     cpus = len(os.sched_getaffinity(0))
-    found: dict[Way, list[float]] = {way: [] for way in ways(cpus)}
+    found: dict[Way, list[list[float]]] = {way: [] for way in ways(cpus)}
     resident = trainer.resident_rates(BLOCK_STEPS, options.blocks)
     order = random.Random(0)
     for _ in range(options.rounds):
         for way in order.sample(list(found), len(found)):
-            found[way] += fed_rates(way, trainer, options, sources)
-            print(f"  {way.name:80} {median(found[way]):7.0f} examples/s", flush=True)
+            found[way].append(fed_rates(way, trainer, options, sources))
+            print(f"  {way.name:80} {harmonic_mean(found[way][-1]):7.0f} examples/s", flush=True)
         resident += trainer.resident_rates(BLOCK_STEPS, options.blocks)
     full = median(resident)
     print(f"resident: {full:.0f} examples/s")
-    rows = [row(way, rates, full, sources, options) for way, rates in found.items()]
+    rows = [row(way, rounds, full, sources, options) for way, rounds in found.items()]
     return {"resident_examples_per_second": full, "resident_ci95": median_interval(resident), "rows": rows}
 
 
 def row(
-    way: Way, rates: list[float], full: float, sources: dict[str, str], options: argparse.Namespace
+    way: Way, rounds: list[list[float]], full: float, sources: dict[str, str], options: argparse.Namespace
 ) -> dict[str, Any]:
-    low, high = median_interval(rates)
+    rate = harmonic_mean([sample for samples in rounds for sample in samples])
+    low, high = log_t_interval([harmonic_mean(samples) for samples in rounds])
     alone = loader_rate(way, sources, options.batch_size)
     ceilings = gpu_ceilings(way, sources, options) if way.decoder == "nvjpeg" else {}
-    # Decoding and cropping take the GPU from the step, so their times add up; loading goes on beside them.
-    together = 1 / (1 / full + sum(1 / rate for rate in ceilings.values()))
-    predicted = min(alone, together)
-    more = "".join(f", {name} alone {rate:.0f}" for name, rate in ceilings.items()) + f", ceiling {predicted:.0f}"
-    rate = median(rates)
+    predicted = min(alone, full, *ceilings.values())
+    more = "".join(f", {name} alone {most:.0f}" for name, most in ceilings.items()) + f", ceiling {predicted:.0f}"
     print(
         f"{way.name:80} {rate:7.0f} examples/s, {rate / full:4.0%} of resident "
         f"({low / full:.0%} to {high / full:.0%}); loader alone {alone:.0f}{more}",
@@ -289,7 +289,7 @@ def row(
         "loader_alone": alone,
         "ceilings": ceilings,
         "predicted_ceiling": predicted,
-        "samples": rates,
+        "samples": rounds,
     }
 
 

@@ -3,11 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from traindyno.api import anatomy as anatomy
     from traindyno.api import compare as compare
     from traindyno.api import loader as loader
     from traindyno.api import max_batch as max_batch
     from traindyno.api import plan as plan
+    from traindyno.api import soak as soak
     from traindyno.api import stalls as stalls
+    from traindyno.api import switches as switches
     from traindyno.api import throughput as throughput
     from traindyno.core.errors import TraindynoError as TraindynoError
     from traindyno.worker.workload import Workload as Workload
@@ -20,6 +23,9 @@ _LAZY = {
     "plan": "traindyno.api",
     "loader": "traindyno.api",
     "stalls": "traindyno.api",
+    "anatomy": "traindyno.api",
+    "switches": "traindyno.api",
+    "soak": "traindyno.api",
     "compare": "traindyno.api",
     "Workload": "traindyno.worker.workload",
     "TraindynoError": "traindyno.core.errors",
@@ -28,11 +34,14 @@ __all__ = [
     "TraindynoError",
     "Workload",
     "__version__",
+    "anatomy",
     "compare",
     "loader",
     "max_batch",
     "plan",
+    "soak",
     "stalls",
+    "switches",
     "throughput",
 ]
 

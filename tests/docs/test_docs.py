@@ -17,7 +17,7 @@ import pytest
 from docs.markdown import DOCS, anchors, code_blocks, code_spans, links, pages, prose, section, sections, table_rows
 from docs.transcripts import TRANSCRIPT, comparable, plain_terminal, run
 from traindyno.cli.main import COMMANDS
-from traindyno.core import answers, loading, machine, records, requests
+from traindyno.core import anatomy, answers, loading, machine, records, requests, soaking
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.report.document import trial_entry
 from traindyno.runner.choose import WORKER_ENTRY
@@ -34,10 +34,13 @@ OWN_MODEL = (DOCS / "own-model.md").read_text()
 STORE = (DOCS / "reference" / "store.md").read_text()
 
 OTHER_RECORDS = (
+    records.Pair, records.Arm,
     records.Settings, records.Measurement, records.Block, records.Memory, records.Failure, records.Conditions,
     records.WorkloadSpec, requests.Bench, requests.MaxBatchRequest, requests.ThroughputRequest, requests.PlanRequest,
-    requests.LoaderRequest, requests.StallsRequest, loading.Feed, loading.StageCost, loading.Loading,
-    loading.BatchIntervals,
+    requests.LoaderRequest, requests.StallsRequest, requests.AnatomyRequest, requests.SwitchesRequest,
+    anatomy.Anatomy, anatomy.Phase, anatomy.Transfer, anatomy.Work, loading.Feed, loading.StageCost, loading.Loading,
+    loading.BatchIntervals, requests.SoakRequest,
+    soaking.Soak, soaking.SoakBlock, soaking.EpochEdge, soaking.Series, soaking.Reading,
     machine.MachineFacts, machine.GpuFacts, machine.DoctorAnswer, machine.DoctorFacts, machine.Finding,
     machine.DriverFacts, machine.UsableCpus, machine.HostMemory, machine.GpuSample, machine.DiskSpace,
 )  # fmt: skip
@@ -79,7 +82,13 @@ def test_every_field_of_a_trial_is_documented() -> None:
     )
     runs = SimulatedRunner(Profile()).run(spec, Watcher(), None)
     fails = SimulatedRunner(Profile(limit=1)).run(spec, Watcher(), None)
-    assert set(documented_fields("trials")) == trial_entry(runs).keys() | trial_entry(fails).keys()
+    long_run = msgspec.structs.replace(spec, kind="soak", budget=records.Budget(seconds=3.0))
+    soaks = SimulatedRunner(Profile()).run(long_run, Watcher(), None)
+    pairs = SimulatedRunner(Profile()).run(
+        msgspec.structs.replace(spec, kind="pair", against=spec.settings), Watcher(), None
+    )
+    entries = [trial_entry(record) for record in (runs, fails, soaks, pairs)]
+    assert set(documented_fields("trials")) == {name for entry in entries for name in entry}
 
 
 def documented_options(text: str) -> dict[str, str]:

@@ -57,6 +57,11 @@ class FakeNvml:
     """Answers like pynvml. A card maps function names to answers; what is not in it is refused."""
 
     NVML_CLOCK_SM = 1
+    NVML_CLOCK_MEM = 2
+    NVML_PERF_POLICY_POWER = 0
+    NVML_PERF_POLICY_THERMAL = 1
+    NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN = 269
+    NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN = 270
     NVML_TEMPERATURE_GPU = 0
     NVML_VOLATILE_ECC = 0
     NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from report.anatomy_documents import anatomy_cpu_document, anatomy_document
 from report.loader_documents import grid_document, loader_document, stalls_document
 from report.machines import GIB, bench, machine
 from traindyno.core.answers import (
@@ -381,6 +382,8 @@ ALL = {
     "loader": loader_document,
     "loader_grid": grid_document,
     "stalls": stalls_document,
+    "anatomy": anatomy_document,
+    "anatomy_cpu": anatomy_cpu_document,
     "failed": failed_document,
     "simulated": simulated_document,
     "unanswered": unanswered_document,

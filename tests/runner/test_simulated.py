@@ -1,9 +1,10 @@
+import msgspec
 import pytest
 
 from traindyno.core.errors import UsageError
 from traindyno.core.loading import Feed
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import Settings, TrialSpec, WorkloadSpec
+from traindyno.core.records import Measurement, Settings, TrialSpec, WorkloadSpec
 from traindyno.runner.profile import parse_profile
 from traindyno.runner.protocol import Watcher
 from traindyno.runner.simulated import SimulatedRunner
@@ -98,3 +99,51 @@ def test_the_stages_of_a_probe_add_up_to_its_batch() -> None:
     assert sum(cost.seconds for cost in found.loading.stages) * 10 == pytest.approx(found.step_seconds)
     assert found.loading.resident_step_seconds is None
     assert found.examples_in_data == 77
+
+
+def switched(kind: str = "pair", profile: str = "noise=0", batch_size: int = 64, **changes: object) -> Measurement:
+    baseline = Settings(batch_size=batch_size, device="simulated")
+    trial = TrialSpec(
+        kind=kind,  # type: ignore[arg-type]
+        workload=WorkloadSpec(model="torchvision:resnet50"),
+        settings=msgspec.structs.replace(baseline, **changes),
+        against=baseline if kind == "pair" else None,
+    )
+    found = SimulatedRunner(parse_profile(profile)).run(trial, Watcher(), None).measurement
+    assert found is not None
+    return found
+
+
+def ratio(**changes: object) -> float:
+    pair = switched(**changes).pair  # type: ignore[arg-type]
+    assert pair is not None
+    return pair.ratio
+
+
+def test_some_planted_switches_help_only_together() -> None:
+    assert ratio(precision="bf16") == pytest.approx(1.0, abs=0.02)
+    assert ratio(memory_format="channels_last") == pytest.approx(1.0, abs=0.02)
+    assert ratio(precision="bf16", memory_format="channels_last", batch_size=256) > 1.8
+
+
+def test_a_pair_of_equals_has_a_ratio_of_one_and_both_arms() -> None:
+    pair = switched().pair
+    assert pair is not None
+    assert pair.ratio == pytest.approx(1.0)
+    assert len(pair.turns) > 5
+
+
+def test_two_arms_need_the_room_of_two() -> None:
+    baseline = Settings(batch_size=600, device="simulated")
+    trial = TrialSpec(kind="pair", workload=WorkloadSpec(model="m"), settings=baseline, against=baseline)
+    record = SimulatedRunner(parse_profile("limit=1000")).run(trial, Watcher(), None)
+    assert record.outcome is Outcome.OUT_OF_DEVICE_MEMORY
+    assert record.failure is not None
+    assert record.failure.details["alone"] == "no"
+
+
+def test_losses_differ_by_seed_and_by_what_breaks_them() -> None:
+    usual, broken = (switched("losses", precision=name).losses for name in ("fp32", "fp16"))
+    assert len(usual) == 100
+    assert usual[-1] < usual[0]
+    assert broken[-1] > usual[-1] + 0.3

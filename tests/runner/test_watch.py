@@ -38,7 +38,17 @@ def watch(clock: Clock) -> Watch:
     return Watch(DEADLINES, Watcher(), clock)
 
 
-@pytest.mark.parametrize(("phase", "allowed"), [("model", 30), ("first step", 60), ("warm-up", 10)])
+@pytest.mark.parametrize(
+    ("phase", "allowed"),
+    [
+        ("model", 30),
+        ("first step", 60),
+        ("warm-up", 10),
+        ("candidate: model", 30),
+        ("baseline: first step", 60),
+        ("baseline: warm-up", 10),
+    ],
+)
 def test_each_phase_has_its_own_patience(watch: Watch, clock: Clock, phase: str, allowed: float) -> None:
     watch.feed(line("phase", name=phase))
     clock.now = allowed - 1

@@ -7,7 +7,7 @@ from traindyno.core.machine import POWER_CAP
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 
-LOOKS_STEADY = ("speed", "load", "feed")
+LOOKS_STEADY = ("speed", "load", "feed", "pair", "anatomy")
 BENIGN = (Outcome.OK, Outcome.OUT_OF_DEVICE_MEMORY, Outcome.OUT_OF_HOST_MEMORY)
 
 
@@ -65,8 +65,12 @@ def _notes(records: Sequence[TrialRecord]) -> list[str]:
 
 
 def _failures(records: Sequence[TrialRecord]) -> list[str]:
+    """Of trials that have nothing to tell but that; a long one that ended early has more."""
     return [
         f"Batch {record.batch_size}: {record.outcome.replace('_', ' ')}: {record.failure.message}"
         for record in records
-        if record.outcome not in BENIGN and record.failure is not None and not larger_than_data(record)
+        if record.outcome not in BENIGN
+        and record.measurement is None
+        and record.failure is not None
+        and not larger_than_data(record)
     ]

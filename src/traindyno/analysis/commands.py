@@ -1,7 +1,8 @@
-"""The options that repeat a workload in another command, ready to be typed."""
+"""The options that repeat a workload and its settings in another command, ready to be typed."""
 
-from traindyno.core.records import WorkloadSpec
+from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.requests import Bench
+from traindyno.core.settings_text import format_knobs
 
 SYNTHETIC = "synthetic:"
 
@@ -24,3 +25,15 @@ def workload_words(workload: WorkloadSpec, bench: Bench) -> list[str]:
     }
     words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
     return [*words, "--skip-bad"] if workload.skip_bad else words
+
+
+def settings_words(settings: Settings, always_workers: bool = False) -> list[str]:
+    """The same settings as options; what is a default is left out.
+
+    Batch size, precision and device are the caller's to add. `always_workers` is for commands that insist on a number.
+    """
+    words = ["--workers", str(settings.num_workers)] if settings.num_workers or always_workers else []
+    words += [] if settings.prefetch_factor == 2 else ["--prefetch-factor", str(settings.prefetch_factor)]
+    words += ["--pin-memory"] if settings.pin_memory else []
+    words += [] if settings.decoder == "pil" else ["--decoder", settings.decoder]
+    return [*words, *(word for knob in format_knobs(settings) for word in ("--set", knob))]

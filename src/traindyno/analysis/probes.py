@@ -12,6 +12,9 @@ BATCH_NORM_SINGLE_VALUE = "batch_norm_single_value"
 LARGER_THAN_DATA = "larger_than_data"
 """`failure.details["code"]` of a batch of which the data has not enough; "examples_in_data" says how many it has."""
 
+NOT_APPLICABLE = ("does_not_apply", "compile_failed")
+"""`failure.details["code"]` of settings that this model cannot take, or that torch.compile failed at."""
+
 
 class Probes(Record, frozen=True):
     """Sizes by how they ended, each ascending.
@@ -70,6 +73,11 @@ def needs_two_examples(record: TrialRecord) -> bool:
 def larger_than_data(record: TrialRecord) -> bool:
     """Whether the trial only failed because the data has too few examples for one batch."""
     return _code(record) == LARGER_THAN_DATA
+
+
+def not_applicable(record: TrialRecord) -> bool:
+    """Whether the trial only failed because of a setting that this workload cannot take; others can go on."""
+    return _code(record) in NOT_APPLICABLE
 
 
 def examples_in_data(records: Sequence[TrialRecord]) -> int | None:

@@ -4,7 +4,7 @@ import shlex
 
 import msgspec
 
-from traindyno.analysis.commands import SYNTHETIC, workload_words
+from traindyno.analysis.commands import SYNTHETIC, settings_words, workload_words
 from traindyno.core.records import Settings
 from traindyno.core.requests import StallsRequest
 
@@ -15,13 +15,7 @@ _FIRST_TRIAL_SECONDS = 5.0
 def stalls_command(request: StallsRequest, settings: Settings, data: str | None = None) -> str:
     """The same study with other settings or another source."""
     words = ["stalls", *_workload(request, data or request.workload.data)]
-    words += ["--batch-size", str(settings.batch_size), "--workers", str(settings.num_workers)]
-    if settings.prefetch_factor != 2:
-        words += ["--prefetch-factor", str(settings.prefetch_factor)]
-    if settings.pin_memory:
-        words.append("--pin-memory")
-    if settings.decoder != "pil":
-        words += ["--decoder", settings.decoder]
+    words += ["--batch-size", str(settings.batch_size), *settings_words(settings, always_workers=True)]
     return shlex.join(["traindyno", *words, *_measuring(request)])
 
 

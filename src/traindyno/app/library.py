@@ -7,6 +7,7 @@ from traindyno.core.answers import Document
 from traindyno.core.codec import plain
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.outcomes import Outcome
+from traindyno.core.records import TrialRecord
 from traindyno.report.document import trial_entry, typed_answer
 from traindyno.store.ledger import Ledger, StudyRow
 from traindyno.store.location import store_path
@@ -41,7 +42,7 @@ def study_document(name: str, store: str) -> Document:
     """Rebuild the document of a study from the ledger, as it was printed: trials that were cut off never ended."""
     with Ledger.open(store, create=False) as ledger:
         row = ledger.study(name)
-        records = [record for record in ledger.trials(row.id) if record.outcome is not Outcome.INTERRUPTED]
+        records = [record for record in ledger.trials(row.id) if _told(record)]
     if row.answer is None or (isinstance(row.answer, dict) and "error" in row.answer):
         raise TraindynoError(*_unanswered(row))
     return typed_answer(
@@ -59,6 +60,11 @@ def study_document(name: str, store: str) -> Document:
             "hint": f"traindyno resume {row.name}" if row.state == "interrupted" else None,
         }
     )
+
+
+def _told(record: TrialRecord) -> bool:
+    """A trial that was cut off tells nothing, unless it was a long one that told what it had."""
+    return record.outcome is not Outcome.INTERRUPTED or record.measurement is not None
 
 
 def _unanswered(row: StudyRow) -> tuple[str, str]:

@@ -68,4 +68,4 @@ def _workers_of(spec: TrialSpec) -> Settings | None:
     """The loader that a trial starts; null for one that loads nothing. A probe hands its batch over by one worker."""
     if spec.kind == "probe":
         return msgspec.structs.replace(spec.settings, num_workers=1, prefetch_factor=2)
-    return spec.settings if spec.kind in ("load", "feed") else None
+    return spec.settings if spec.kind in ("load", "feed") or spec.feed.supply == "loader" else None

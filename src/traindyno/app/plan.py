@@ -70,7 +70,7 @@ def _earlier_curve(
     document = read_document(request.from_study, context.store)
     if not isinstance(document.answer, ThroughputAnswer):
         raise UsageError(
-            f"study {request.from_study!r} is a {document.command} study and has no throughput curve",
+            f"study {request.from_study!r} is one of `{document.command}` and has no throughput curve",
             "measure one with `traindyno throughput`",
         )
     assert document.request is not None

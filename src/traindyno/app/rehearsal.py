@@ -4,14 +4,26 @@ import msgspec
 
 from traindyno.analysis.loader_budget import LoaderRoom
 from traindyno.analysis.worker_choice import grid_counts
+from traindyno.app.anatomy import anatomy_plan, check_anatomy, feed_words
 from traindyno.app.loader import loader_strategy, loader_template
 from traindyno.app.loader_workload import check_loader, data_of, usable_cpus
 from traindyno.app.max_batch import STEPS
+from traindyno.app.soak import check_soak, soak_plan
 from traindyno.app.stalls import stalls_plan, with_sources
+from traindyno.app.switches import settled, switches_plan
 from traindyno.app.workshop import settle
 from traindyno.core.answers import Rehearsal
 from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
-from traindyno.core.requests import Bench, LoaderRequest, MaxBatchRequest, StallsRequest, ThroughputRequest
+from traindyno.core.requests import (
+    AnatomyRequest,
+    Bench,
+    LoaderRequest,
+    MaxBatchRequest,
+    SoakRequest,
+    StallsRequest,
+    SwitchesRequest,
+    ThroughputRequest,
+)
 from traindyno.core.units import format_bytes, format_seconds
 from traindyno.machine.gpu import open_reader
 from traindyno.report.wording import of_ranks
@@ -93,6 +105,54 @@ def rehearse_stalls(request: StallsRequest) -> Rehearsal:
         f"each run in {request.repeats} fresh processes{'' if request.cold else ', none of them cold'}",
     ]
     return _rehearsal("stalls", bench, _expected(plan), START_SECONDS + LONGEST * request.trial_seconds, lines)
+
+
+def rehearse_anatomy(request: AnatomyRequest) -> Rehearsal:
+    """Every size in rounds of fresh processes."""
+    bench = _settled(request.bench)
+    request = msgspec.structs.replace(request, bench=bench)
+    check_anatomy(request)
+    plan = anatomy_plan(request, _template(bench, request.workload, "anatomy"))
+    sizes = ", ".join(map(str, sorted({request.settings.batch_size, *request.sizes})))
+    lines = [
+        f"model: {request.workload.model} ({request.workload.mode}), {feed_words(request)}",
+        f"batch sizes: {sizes}, each in {request.repeats} fresh processes",
+    ]
+    return _rehearsal("anatomy", bench, _expected(plan), START_SECONDS + LONGEST * request.trial_seconds, lines)
+
+
+def rehearse_switches(request: SwitchesRequest) -> Rehearsal:
+    """Pairs of every switch with the baseline, losses, and then the combination."""
+    bench = _settled(request.bench)
+    request = settled(request, bench)
+    plan = switches_plan(request, _template(bench, request.workload, "pair"))
+    found = plan.findings([]).candidates
+    tried = [candidate.name for candidate in found if candidate.skipped_because is None]
+    skipped = [f"not {each.name}: {each.skipped_because}" for each in found if each.skipped_because is not None]
+    lines = [
+        f"model: {request.workload.model} ({request.workload.mode}), batch size {request.settings.batch_size}",
+        f"switches: {', '.join(tried) or 'none'}",
+        *skipped,
+        f"each alone in {request.repeats} pairs with the baseline{', then combined' if request.combine else ''}",
+    ]
+    seconds = START_SECONDS * 2 + LONGEST * request.trial_seconds
+    return _rehearsal("switches", bench, _expected(plan), seconds, lines)
+
+
+def rehearse_soak(request: SoakRequest) -> Rehearsal:
+    """One long trial."""
+    bench = _settled(request.bench)
+    request = msgspec.structs.replace(request, bench=bench)
+    check_soak(request)
+    plan = soak_plan(request, _template(bench, request.workload, "soak"))
+    settings = request.settings
+    fed = f"fed by {settings.num_workers} workers from {data_of(request.workload)}"
+    lines = [
+        f"model: {request.workload.model} ({request.workload.mode})",
+        f"batch size {settings.batch_size}, {fed if request.from_loader else 'one resident batch'}",
+        f"one run of {format_seconds(request.run_seconds)}, the machine read once a second",
+    ]
+    return _rehearsal("soak", bench, _expected(plan), START_SECONDS + request.run_seconds, lines)
 
 
 def _settled(bench: Bench) -> Bench:

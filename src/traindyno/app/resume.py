@@ -2,19 +2,25 @@
 
 from dataclasses import replace
 
+from traindyno.app.anatomy import anatomy
 from traindyno.app.context import Context
 from traindyno.app.loader import loader
 from traindyno.app.max_batch import max_batch
 from traindyno.app.plan import plan
+from traindyno.app.soak import soak
 from traindyno.app.sources import NamedAgain, check_named_again
 from traindyno.app.stalls import stalls
+from traindyno.app.switches import switches
 from traindyno.app.throughput import throughput
 from traindyno.core.answers import Document
 from traindyno.core.requests import (
+    AnatomyRequest,
     LoaderRequest,
     MaxBatchRequest,
     PlanRequest,
+    SoakRequest,
     StallsRequest,
+    SwitchesRequest,
     ThroughputRequest,
     workloads_of,
 )
@@ -39,3 +45,9 @@ def resume(name: str, context: Context, named_again: NamedAgain = ()) -> Documen
             return loader(row.request, context)
         case StallsRequest():
             return stalls(row.request, context)
+        case SwitchesRequest():
+            return switches(row.request, context)
+        case AnatomyRequest():
+            return anatomy(row.request, context)
+        case SoakRequest():
+            return soak(row.request, context)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from traindyno.analysis.probes import counts
+from traindyno.analysis.probes import counts, not_applicable
 from traindyno.app.context import DEFAULT_STORE, Context
 from traindyno.app.watching import StudyWatcher
 from traindyno.app.workshop import Workshop
@@ -35,7 +35,7 @@ class TrialFailedError(TraindynoError):
         failure = record.failure
         super().__init__(failure.message, failure.remedy)
         self.record = record
-        ours = failure.error_type in ("TraindynoError", "UsageError")
+        ours = failure.error_type in ("TraindynoError", "UsageError", "DoesNotApplyError")
         self.traceback = None if ours else failure.traceback
         self.exit_code = 2 if failure.error_type == "UsageError" else 1
 
@@ -97,7 +97,7 @@ class Study:
             record = self._attempt(proposal)
             if record.outcome is Outcome.INTERRUPTED:
                 self._stopped()
-                return None
+                return record if record.measurement is not None else None
             if record.outcome not in REPEATABLE or attempt == RETRIES:
                 return record
             assert record.failure is not None
@@ -117,14 +117,22 @@ class Study:
         self._context.emit(
             TrialStarted(ordinal=ordinal, expected_trials=expected, spec=proposal.spec, reason=proposal.reason)
         )
-        watcher = StudyWatcher(self.workshop, self._context, self._stopped, lambda: self._renew(lease))
+        watcher = StudyWatcher(
+            self.workshop,
+            self._context,
+            self._stopped,
+            lambda: self._renew(lease),
+            takes_readings=proposal.spec.kind == "soak",
+        )
         log = self.workshop.log_folder / self.row.name / f"{ordinal:04d}.log"
         try:
             record = self.workshop.runner.run(proposal.spec, watcher, log)
         except BaseException:
             ledger.release(lease)
             raise
-        record = msgspec.structs.replace(_with_log(record, log), conditions=watcher.conditions())
+        record = msgspec.structs.replace(
+            _with_log(record, log), conditions=watcher.conditions(), series=record.series or watcher.series()
+        )
         ledger.commit(lease, record)
         self._context.emit(
             TrialFinished(
@@ -214,8 +222,17 @@ def _note_failure(study: Study, error: TraindynoError, owner: str) -> None:
 
 
 def stops_study(record: TrialRecord) -> bool:
-    """A user's bug ends the study; a batch too small for batch-norm or too large for the data only itself."""
-    return record.outcome.stops_study and counts(record)
+    """A user's bug ends the study; a batch too small for batch-norm or too large for the data only itself.
+
+    Code that runs with the baseline of a pair and not with the candidate's settings says something about those alone.
+    """
+    return record.outcome.stops_study and counts(record) and not _tries_settings(record)
+
+
+def _tries_settings(record: TrialRecord) -> bool:
+    arm = record.failure.details.get("arm") if record.failure is not None else None
+    alone = record.spec.against is not None and arm is None and not_applicable(record)
+    return record.spec.kind == "losses" or arm == "candidate" or alone
 
 
 def _same_machine(row: StudyRow, workshop: Workshop) -> None:

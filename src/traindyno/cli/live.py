@@ -23,6 +23,7 @@ from traindyno.core.events import (
     TrialProgress,
     TrialStarted,
 )
+from traindyno.core.soaking import SOAKING
 from traindyno.core.units import format_seconds
 
 # Drawing costs processor time that the trial would like to have: twice a second is enough to look alive.
@@ -56,6 +57,7 @@ class LiveView:
                 self._started, self._progress = event, None
             case TrialProgress():
                 self._progress = event
+                self._note_run(event)
             case TrialFinished():
                 self._remaining, self._finished_at = event.remaining_seconds, time.monotonic()
                 self._console.print(_finished_line(event))
@@ -63,6 +65,12 @@ class LiveView:
                 self._console.print(Text(f"{event.level}: {event.text}", style="yellow"))
             case StudyFinished():
                 self._started = None
+
+    def _note_run(self, event: TrialProgress) -> None:
+        """A long run tells its length, so that the time left is known from its first step on."""
+        spec = None if self._started is None else self._started.spec
+        if event.phase == SOAKING and event.steps == 0 and spec is not None:
+            self._remaining, self._finished_at = spec.budget.seconds, time.monotonic()
 
     def __rich__(self) -> RenderableType:
         if self._started is None:

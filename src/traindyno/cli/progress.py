@@ -17,6 +17,9 @@ from traindyno.core.events import (
     TrialProgress,
     TrialStarted,
 )
+from traindyno.core.soaking import SOAKING
+
+LINE_SECONDS = 60.0
 
 
 @contextmanager
@@ -62,6 +65,7 @@ class PlainProgress(QuietProgress):
         super().__init__(stream)
         self._verbose = verbose
         self._phase = ""
+        self._told_at = 0.0
 
     def __call__(self, event: Event) -> None:
         super().__call__(event)
@@ -71,15 +75,24 @@ class PlainProgress(QuietProgress):
                 self._line(f"{event.title} (study {event.study}{again})")
             case TrialStarted() if self._verbose:
                 self._line(f"  start: {describe_start(event)}")
-            case TrialProgress() if self._verbose and event.phase != self._phase:
-                self._phase = event.phase
-                self._line(f"    {describe_progress(event)}")
+            case TrialProgress():
+                self._tell(event)
             case TrialFinished():
                 self._line(describe_finish(event))
                 if self._verbose and event.record.failure is not None:
                     self._line(f"    {event.record.failure.message}")
             case Notice(level="info"):
                 self._line(event.text)
+
+    def _tell(self, event: TrialProgress) -> None:
+        """Phases if they are wanted; of a long run a line each minute, as it would else be silent."""
+        began = event.phase != self._phase
+        self._phase = event.phase
+        self._told_at = event.seconds if began else self._told_at
+        long_ago = event.seconds - self._told_at >= LINE_SECONDS
+        if (began and self._verbose) or (long_ago and event.phase == SOAKING):
+            self._told_at = event.seconds
+            self._line(f"    {describe_progress(event)}")
 
     def _line(self, text: str) -> None:
         click.echo(text, file=self._stream)

@@ -2,18 +2,22 @@
 
 import math
 
+from traindyno.analysis.switch_losses import final_loss
 from traindyno.core.codec import plain
 from traindyno.core.events import TrialFinished, TrialProgress, TrialStarted
-from traindyno.core.records import Measurement, TrialRecord, TrialSpec
+from traindyno.core.records import Measurement, Pair, TrialRecord, TrialSpec
+from traindyno.core.soaking import Reading, Soak
 from traindyno.core.units import format_bytes, format_rate, format_seconds
-from traindyno.report.trials import LOADING, fed_words
+from traindyno.report.trials import LOADING, fed_words, switched_words
 
 
 def describe_spec(spec: TrialSpec) -> str:
     """What is being tried, in a few words."""
     margin = f" within {1 - spec.margin:.0%} of memory" if spec.margin else ""
     fed = fed_words(spec.kind, spec.workload.data, plain(spec.settings), plain(spec.feed))
-    return f"batch {spec.settings.batch_size}{margin}{f', {fed}' if fed else ''}"
+    switched = switched_words(spec.kind, plain(spec.settings), plain(spec.against))
+    losses = f"losses from seed {spec.seed}" if spec.kind == "losses" else ""
+    return ", ".join(part for part in (f"batch {spec.settings.batch_size}{margin}", fed, losses, switched) if part)
 
 
 def describe_record(record: TrialRecord) -> str:
@@ -23,8 +27,29 @@ def describe_record(record: TrialRecord) -> str:
         return record.outcome.replace("_", " ")
     if record.spec.kind == "fit":
         return f"fits, {format_bytes(record.measurement.memory.peak_bytes)}"
+    if record.measurement.pair is not None:
+        return _times_as_fast(record.measurement.pair)
+    if record.measurement.losses:
+        return f"loss {final_loss(record.measurement.losses):.4g} after {len(record.measurement.losses)} steps"
+    if record.measurement.soak is not None:
+        return _long_run(record.measurement, record.measurement.soak)
     unit = "batch" if record.spec.kind in LOADING[:2] else "step"
     return _speed(record.measurement, unit)
+
+
+def _times_as_fast(pair: Pair) -> str:
+    spread = (pair.ci95[1] - pair.ci95[0]) / 2 / pair.ratio
+    interval = f" ± {spread:.1%}" if spread < 10 else ""
+    steps = f"{format_seconds(pair.candidate.step_seconds)}/step against {format_seconds(pair.baseline.step_seconds)}"
+    steady = "" if pair.baseline.steady and pair.candidate.steady else " (!) not steady"
+    return f"{pair.ratio:.3f}× as fast{interval}, {steps}{steady}"
+
+
+def _long_run(measurement: Measurement, soak: Soak) -> str:
+    seconds = soak.blocks[-1].end_seconds
+    rate = measurement.batch_size * sum(block.steps for block in soak.blocks) / seconds
+    memory = format_bytes(measurement.memory.peak_bytes)
+    return f"{format_rate(rate)} examples/s over {format_seconds(seconds)}, {memory}"
 
 
 def _speed(measurement: Measurement, unit: str) -> str:
@@ -44,7 +69,21 @@ def describe_start(event: TrialStarted) -> str:
 
 def describe_progress(progress: TrialProgress) -> str:
     rate = "" if progress.step_seconds is None else f", {format_seconds(progress.step_seconds)}/step"
-    return f"{progress.phase}, {progress.steps} steps{rate}"
+    return f"{progress.phase}, {progress.steps} steps{rate}{_reading(progress.reading)}"
+
+
+def _reading(reading: Reading | None) -> str:
+    """What the machine tells at this moment, as far as it tells."""
+    if reading is None:
+        return ""
+    parts = (
+        None if reading.temperature_celsius is None else f"{reading.temperature_celsius} °C",
+        None if reading.sm_clock_mhz is None else f"{reading.sm_clock_mhz} MHz",
+        None if reading.power_watts is None else f"{reading.power_watts:.0f} W",
+        None if reading.own_cpu_share is None else f"CPUs {reading.own_cpu_share:.0%}",
+    )
+    told = " ".join(part for part in parts if part is not None)
+    return f", {told}" if told else ""
 
 
 def describe_finish(event: TrialFinished) -> str:

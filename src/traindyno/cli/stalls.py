@@ -13,26 +13,19 @@ from traindyno.cli.options import (
     workload_options,
 )
 from traindyno.cli.output import Output, output_options, report_option
-from traindyno.core.records import Settings
+from traindyno.cli.setting_options import batch_size_option, further_setting_options, take_settings
 from traindyno.core.requests import StallsRequest
 
 
 @click.command("stalls")
 @click.option("--model", metavar="MODEL", required=True, help="torchvision:NAME, timm:NAME, ir:50 or file.py:function.")
 @workload_options
-@click.option("--batch-size", type=click.IntRange(1), default=64, show_default=True, help="Examples per step.")
+@batch_size_option
 @click.option(
     "--workers", type=click.IntRange(0), required=True, metavar="N",
     help="Loader workers of your training; `traindyno loader` recommends a number.",
 )  # fmt: skip
-@click.option(
-    "--prefetch-factor", type=click.IntRange(1), default=2, show_default=True, help="Batches each worker is ahead."
-)
-@click.option("--pin-memory", is_flag=True, help="Pin the loader's batches, as DataLoader(pin_memory=True) does.")
-@click.option(
-    "--decoder", type=click.Choice(["pil", "torchvision", "simplejpeg", "nvjpeg"]), default="pil", show_default=True,
-    help="Who turns JPEG into pixels; nvjpeg does so on the GPU.",
-)  # fmt: skip
+@further_setting_options
 @click.option(
     "--also", multiple=True, metavar="SOURCE",
     help="Another source of the same examples: memory: (the data in RAM), prepared:PATH; may be given several times.",
@@ -73,14 +66,7 @@ def _request(model: str, values: dict[str, Any]) -> StallsRequest:
     return StallsRequest(
         workload=take_workload(model, values),
         bench=bench,
-        settings=Settings(
-            batch_size=values["batch_size"],
-            precision=bench.precision,
-            num_workers=values["workers"],
-            prefetch_factor=values["prefetch_factor"],
-            pin_memory=values["pin_memory"],
-            decoder=values["decoder"],
-        ),
+        settings=take_settings(values, bench),
         also=values["also"],
         cold=values["cold"],
         repeats=values["repeats"],

@@ -5,6 +5,7 @@ from typing import Literal
 
 from traindyno.core.base import Record
 from traindyno.core.records import TrialRecord, TrialSpec
+from traindyno.core.soaking import Reading
 
 
 class StudyStarted(Record, frozen=True):
@@ -24,10 +25,13 @@ class TrialStarted(Record, frozen=True):
 
 
 class TrialProgress(Record, frozen=True):
+    """`reading` is the latest of the machine, beside trials that are long enough to take some."""
+
     phase: str
     steps: int
     seconds: float
     step_seconds: float | None = None
+    reading: Reading | None = None
 
 
 class TrialFinished(Record, frozen=True):

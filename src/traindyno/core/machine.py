@@ -28,7 +28,10 @@ class GpuFacts(Record, frozen=True):
 
 
 class GpuSample(Record, frozen=True):
-    """The state of one GPU at one moment. `clock_reasons` says in words what holds its clocks."""
+    """The state of one GPU at one moment. `clock_reasons` says in words what holds its clocks.
+
+    `energy_joules` and `throttle_counters`, nanoseconds by reason, count from when the driver was loaded.
+    """
 
     index: int
     sm_clock_mhz: int | None = None
@@ -37,6 +40,9 @@ class GpuSample(Record, frozen=True):
     utilization_percent: int | None = None
     memory_used_bytes: int | None = None
     clock_reasons: tuple[str, ...] | None = None
+    memory_clock_mhz: int | None = None
+    energy_joules: float | None = None
+    throttle_counters: dict[str, int] | None = None
 
     @property
     def busy(self) -> bool:

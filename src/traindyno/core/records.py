@@ -5,15 +5,22 @@ from typing import Literal
 
 import msgspec
 
+from traindyno.core.anatomy import Anatomy
 from traindyno.core.base import Record
 from traindyno.core.codec import encode
 from traindyno.core.loading import Decoder, Feed, Loading
 from traindyno.core.outcomes import Outcome
+from traindyno.core.soaking import Series, Soak
 
 Mode = Literal["train", "infer"]
 OptimizerName = Literal["sgd", "adam", "adamw"]
 Precision = Literal["fp32", "bf16", "fp16"]
-TrialKind = Literal["fit", "speed", "train", "probe", "load", "feed"]
+MemoryFormat = Literal["contiguous", "channels_last"]
+CompileMode = Literal["none", "default", "reduce-overhead", "max-autotune"]
+Determinism = Literal["none", "cudnn", "all"]
+Tf32 = Literal["none", "convolutions", "all"]
+OptimizerKernel = Literal["auto", "loop", "foreach", "fused"]
+TrialKind = Literal["fit", "speed", "train", "probe", "load", "feed", "pair", "losses", "anatomy", "soak"]
 
 
 class WorkloadSpec(Record, frozen=True):
@@ -41,7 +48,12 @@ def is_user_file(model: str) -> bool:
 
 
 class Settings(Record, frozen=True):
-    """The knobs of one run. Those of the loader have torch's own defaults."""
+    """The knobs of one run. All but the first three have torch's own defaults.
+
+    `batch_size` is what one optimiser step sees: with `accumulation_steps` of k it is computed in k parts.
+    `determinism` of `cudnn` restricts cuDNN alone, `all` every algorithm. `read_metrics` reads the loss on the host
+    after every step. `threads` are those that torch computes with on a CPU.
+    """
 
     batch_size: int
     precision: Precision = "fp32"
@@ -51,9 +63,21 @@ class Settings(Record, frozen=True):
     pin_memory: bool = False
     persistent_workers: bool = False
     decoder: Decoder = "pil"
+    memory_format: MemoryFormat = "contiguous"
+    compile: CompileMode = "none"
+    cudnn_benchmark: bool = False
+    determinism: Determinism = "none"
+    tf32: Tf32 = "convolutions"
+    optimizer_kernel: OptimizerKernel = "auto"
+    accumulation_steps: int = 1
+    activation_checkpointing: bool = False
+    expandable_segments: bool = False
+    read_metrics: bool = False
+    threads: int | None = None
 
 
-_LOADER_FIELDS = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers", "decoder")
+_FIRST_SETTINGS = ("batch_size", "precision", "device")
+_LATER_SETTINGS = tuple(name for name in Settings.__struct_fields__ if name not in _FIRST_SETTINGS)
 
 
 class Budget(Record, frozen=True):
@@ -65,7 +89,11 @@ class Budget(Record, frozen=True):
 
 
 class TrialSpec(Record, frozen=True):
-    """Everything a trial needs, as one document."""
+    """Everything a trial needs, as one document.
+
+    A `pair` measures `settings` against those of `against`, by turns. `trace_path` is where an `anatomy` writes a
+    trace; it is no part of the trial's identity.
+    """
 
     kind: TrialKind
     workload: WorkloadSpec
@@ -77,6 +105,8 @@ class TrialSpec(Record, frozen=True):
     margin: float = 0.0
     memory_limit_bytes: int | None = None
     feed: Feed = Feed(supply="resident")
+    against: Settings | None = None
+    trace_path: str | None = None
 
     @property
     def key(self) -> str:
@@ -85,10 +115,11 @@ class TrialSpec(Record, frozen=True):
         What was added to these records later does not count while it has its default: studies begun before go on.
         """
         document = msgspec.to_builtins(self)
+        del document["trace_path"]
         for part, default, fields in (
-            (document, TrialSpec(kind=self.kind, workload=self.workload, settings=self.settings), ("feed",)),
+            (document, TrialSpec(kind=self.kind, workload=self.workload, settings=self.settings), ("feed", "against")),
             (document["workload"], WorkloadSpec(model=self.workload.model), ("skip_bad",)),
-            (document["settings"], Settings(batch_size=self.settings.batch_size), _LOADER_FIELDS),
+            (document["settings"], Settings(batch_size=self.settings.batch_size), _LATER_SETTINGS),
         ):
             for field in fields:
                 if part[field] == msgspec.to_builtins(getattr(default, field)):
@@ -117,8 +148,39 @@ class Memory(Record, frozen=True):
     device_total_bytes: int | None = None
 
 
+class Arm(Record, frozen=True):
+    """One side of a pair. `first_step_seconds` has compiling in it, if there is any."""
+
+    step_seconds: float
+    ci95: tuple[float, float]
+    steady: bool
+    memory: Memory
+    start_up_seconds: float
+    first_step_seconds: float
+    warm_up_seconds: float
+    warm_up_steps: int
+    loss: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Pair(Record, frozen=True):
+    """Two settings that took turns, each in its own process. `ratio` above 1: the candidate is faster.
+
+    `turns` are seconds per step of baseline and candidate, block by block.
+    """
+
+    baseline: Arm
+    candidate: Arm
+    turns: tuple[tuple[float, float], ...]
+    ratio: float
+    ci95: tuple[float, float]
+
+
 class Measurement(Record, frozen=True):
-    """What one trial found. `step_seconds` is the median block's time per step."""
+    """What one trial found. `step_seconds` is the median block's time per step; of a pair, the candidate's.
+
+    `losses` are those of every step, where a trial was made to tell them.
+    """
 
     batch_size: int
     steps: int
@@ -136,6 +198,10 @@ class Measurement(Record, frozen=True):
     loss: float | None = None
     examples_in_data: int | None = None
     loading: Loading | None = None
+    pair: Pair | None = None
+    losses: tuple[float, ...] = ()
+    anatomy: Anatomy | None = None
+    soak: Soak | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -171,7 +237,7 @@ class Conditions(Record, frozen=True):
 
 
 class TrialRecord(Record, frozen=True):
-    """One line of a study: a trial and its outcome."""
+    """One line of a study: a trial and its outcome. `series` is what was sampled beside a long one."""
 
     spec: TrialSpec
     outcome: Outcome
@@ -179,6 +245,7 @@ class TrialRecord(Record, frozen=True):
     measurement: Measurement | None = None
     failure: Failure | None = None
     conditions: Conditions = Conditions()
+    series: Series | None = None
 
     @property
     def batch_size(self) -> int:

@@ -93,13 +93,70 @@ class StallsRequest(Record, frozen=True, tag_field="command", tag="stalls"):
     local_ranks: int = 1
 
 
-Request = MaxBatchRequest | ThroughputRequest | PlanRequest | LoaderRequest | StallsRequest
+class AnatomyRequest(Record, frozen=True, tag_field="command", tag="anatomy"):
+    """`settings` hold the batch size that the answer is about; `sizes` are further ones to lay beside it.
+
+    With `from_loader` the steps are fed by the loader, otherwise from finished batches in host memory. `trace` is a
+    file for a few steps in Chrome's format.
+    """
+
+    workload: WorkloadSpec
+    bench: Bench
+    settings: Settings
+    sizes: tuple[int, ...] = ()
+    from_loader: bool = False
+    repeats: int = 3
+    trial_seconds: float = 5.0
+    trace: str | None = None
+
+
+class SwitchesRequest(Record, frozen=True, tag_field="command", tag="switches"):
+    """`settings` are the baseline. `only` and `skip` name switches; `combine` asks for the greedy combination."""
+
+    workload: WorkloadSpec
+    bench: Bench
+    settings: Settings
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    max_autotune: bool = False
+    combine: bool = True
+    check_losses: bool = True
+    repeats: int = 2
+    trial_seconds: float = 3.0
+
+
+class SoakRequest(Record, frozen=True, tag_field="command", tag="soak"):
+    """Training for `run_seconds`. With `from_loader` it is fed by the loader, otherwise by one resident batch.
+
+    `epoch_examples` is an epoch's length where data has none of its own.
+    """
+
+    workload: WorkloadSpec
+    bench: Bench
+    settings: Settings
+    run_seconds: float
+    from_loader: bool = False
+    epoch_examples: int | None = None
+    price_per_hour: float | None = None
+    price_per_kwh: float | None = None
+
+
+Request = (
+    MaxBatchRequest
+    | ThroughputRequest
+    | PlanRequest
+    | LoaderRequest
+    | StallsRequest
+    | AnatomyRequest
+    | SwitchesRequest
+    | SoakRequest
+)
 
 
 def workloads_of(request: Request) -> tuple[WorkloadSpec, ...]:
     """What a request runs; a plan from a known curve runs nothing of its own."""
     if isinstance(request, MaxBatchRequest):
         return request.workloads
-    if isinstance(request, ThroughputRequest | LoaderRequest | StallsRequest):
-        return (request.workload,)
-    return () if request.curve is None else (request.curve.workload,)
+    if isinstance(request, PlanRequest):
+        return () if request.curve is None else (request.curve.workload,)
+    return (request.workload,)

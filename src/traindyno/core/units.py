@@ -75,6 +75,16 @@ def format_rate(per_second: float) -> str:
     return f"{per_second:,.0f}" if per_second >= 1000 else _three_figures(per_second)
 
 
+def format_scaled(value: float | None, unit: str) -> str:
+    """Decimal prefixes with three significant figures: `212 TFLOP/s`, `26.5 GB/s`."""
+    if value is None or not math.isfinite(value):
+        return "n/a"
+    for prefix, size in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= size:
+            return f"{_three_figures(value / size)} {prefix}{unit}"
+    return f"{_three_figures(value)} {unit}"
+
+
 def format_percent(share: float, digits: int = 1) -> str:
     return f"{share * 100:.{digits}f} %"
 

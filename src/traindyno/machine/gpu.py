@@ -20,8 +20,11 @@ class GpuReader(Protocol):
         """The visible GPUs, `cuda:0` first."""
         ...
 
-    def sample(self, index: int) -> GpuSample | None:
-        """The state of a GPU now; null when there is no such GPU or it does not answer."""
+    def sample(self, index: int, counters: bool = False) -> GpuSample | None:
+        """The state of a GPU now; null when there is no such GPU or it does not answer.
+
+        With `counters` also what takes longer to ask: energy, time by throttle reason, and the memory's clock.
+        """
         ...
 
     def foreign_processes(self, index: int, own_pids: Collection[int]) -> tuple[str, ...] | None:
@@ -45,7 +48,7 @@ class NullReader:
     def gpus(self) -> tuple[GpuFacts, ...]:
         return ()
 
-    def sample(self, index: int) -> GpuSample | None:
+    def sample(self, index: int, counters: bool = False) -> GpuSample | None:
         return None
 
     def foreign_processes(self, index: int, own_pids: Collection[int]) -> tuple[str, ...] | None:

@@ -3,7 +3,10 @@
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from traindyno.core.machine import DriverFacts, GpuFacts, GpuSample
+from traindyno.machine.counters import read_counters
 from traindyno.machine.pids import Processes, foreign
 from traindyno.machine.throttling import clock_reasons
 from traindyno.machine.visible import visible_devices
@@ -44,14 +47,14 @@ class NvmlReader:
         driver = self._ask("nvmlSystemGetDriverVersion")
         return tuple(self._facts(index, device, driver) for index, device in enumerate(self._devices))
 
-    def sample(self, index: int) -> GpuSample | None:
+    def sample(self, index: int, counters: bool = False) -> GpuSample | None:
         if not 0 <= index < len(self._devices):
             return None
         device = self._devices[index]
         clock = self._ask("nvmlDeviceGetClockInfo", device.card, self._nvml.NVML_CLOCK_SM)
         if clock is None and self._ask("nvmlDeviceGetUUID", device.card) is None:
             return None
-        return GpuSample(
+        sample = GpuSample(
             index=index,
             sm_clock_mhz=clock,
             temperature_celsius=self._temperature(device.card),
@@ -59,6 +62,15 @@ class NvmlReader:
             utilization_percent=_field(self._ask("nvmlDeviceGetUtilizationRates", device.card), "gpu"),
             memory_used_bytes=_field(self._ask("nvmlDeviceGetMemoryInfo", device.handle), "used"),
             clock_reasons=self._reasons(device.card),
+        )
+        return self._with_counters(sample, device.card) if counters else sample
+
+    def _with_counters(self, sample: GpuSample, card: Any) -> GpuSample:
+        return msgspec.structs.replace(
+            sample,
+            memory_clock_mhz=self._ask("nvmlDeviceGetClockInfo", card, self._nvml.NVML_CLOCK_MEM),
+            energy_joules=_thousandths(self._ask("nvmlDeviceGetTotalEnergyConsumption", card)),
+            throttle_counters=read_counters(self._nvml, self._ask, card),
         )
 
     def foreign_processes(self, index: int, own_pids: Collection[int]) -> tuple[str, ...] | None:

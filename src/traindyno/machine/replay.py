@@ -44,7 +44,7 @@ class ReplayReader:
     def gpus(self) -> tuple[GpuFacts, ...]:
         return tuple(self._gpus[index] for index in sorted(self._gpus))
 
-    def sample(self, index: int) -> GpuSample | None:
+    def sample(self, index: int, counters: bool = False) -> GpuSample | None:
         samples = self._samples.get(index)
         if samples is None:
             return None
@@ -64,7 +64,7 @@ def record(reader: GpuReader, samples: int) -> Iterator[str]:
     yield from (encode(RecordedLine(gpu=gpu)) for gpu in gpus)
     for _ in range(samples):
         for gpu in gpus:
-            sample = reader.sample(gpu.index)
+            sample = reader.sample(gpu.index, counters=True)
             if sample is not None:
                 yield encode(RecordedLine(sample=sample))
 

@@ -7,12 +7,15 @@ from typing import Any
 import msgspec
 
 from traindyno.core.answers import (
+    AnatomyAnswer,
     CompareAnswer,
     Document,
     LoaderAnswer,
     MaxBatchAnswer,
     PlanAnswer,
+    SoakAnswer,
     StallsAnswer,
+    SwitchesAnswer,
     ThroughputAnswer,
 )
 from traindyno.core.errors import TraindynoError
@@ -26,6 +29,9 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "compare": CompareAnswer,
     "loader": LoaderAnswer,
     "stalls": StallsAnswer,
+    "anatomy": AnatomyAnswer,
+    "switches": SwitchesAnswer,
+    "soak": SoakAnswer,
 }
 
 
@@ -44,6 +50,10 @@ def trial_entry(record: TrialRecord) -> dict[str, Any]:
         "margin": spec.margin,
         "conditions": msgspec.to_builtins(record.conditions),
     }
+    if spec.against is not None:
+        entry["against"] = msgspec.to_builtins(spec.against)
+    if record.series is not None:
+        entry["series"] = msgspec.to_builtins(record.series)
     if record.measurement is not None:
         return entry | {"measurement": msgspec.to_builtins(record.measurement)}
     return entry | {"failure": None if record.failure is None else msgspec.to_builtins(record.failure)}

@@ -83,14 +83,19 @@ def _try_write(document: Document, target: Target) -> TraindynoError | None:
 
 
 def _check(target: Target) -> None:
-    path = target.path
     if target.form not in RENDERERS:
         raise UsageError(f"there is no format {target.form!r}", f"choose one of {', '.join(RENDERERS)}")
+    check_file(target.path, f"report{_ending(target.form)}")
+    if not _is_stream(target.path):
+        _check_ending(target)
+
+
+def check_file(path: Path, usual_name: str) -> None:
+    """Whether a file can be written later; `usual_name` is what it may be called where a folder was named."""
     if path.is_dir():
-        raise UsageError(f"{path} is a directory", f"name a file in it: {path / ('report' + _ending(target.form))}")
+        raise UsageError(f"{path} is a directory", f"name a file in it: {path / usual_name}")
     if _is_stream(path):
         return
-    _check_ending(target)
     if not path.resolve().parent.is_dir():
         raise UsageError(f"the directory of {path} does not exist", f"mkdir -p {path.parent}")
     _check_writable(path.resolve())

@@ -5,14 +5,19 @@ from typing import Any
 
 import msgspec
 
+from traindyno.analysis.anatomy_commands import feeding_words
+from traindyno.analysis.commands import settings_words
 from traindyno.core.answers import Document
 from traindyno.core.base import Record
 from traindyno.core.requests import (
+    AnatomyRequest,
     LoaderRequest,
     MaxBatchRequest,
     PlanRequest,
     Request,
+    SoakRequest,
     StallsRequest,
+    SwitchesRequest,
     ThroughputRequest,
 )
 
@@ -21,7 +26,6 @@ _NAMES = {
     "trial_seconds": "trial-seconds",
     "validate_seconds": "validate-for",
     "eval_every_epochs": "eval-every",
-    "num_workers": "workers",
 }
 _UNNAMED = frozenset({"model", "source_sha256"})
 
@@ -55,6 +59,12 @@ def _words(request: Request) -> list[str]:
         return ["loader", *_loader(request)]
     if isinstance(request, StallsRequest):
         return ["stalls", *_stalls(request)]
+    if isinstance(request, AnatomyRequest):
+        return ["anatomy", *_anatomy(request)]
+    if isinstance(request, SwitchesRequest):
+        return ["switches", *_switches(request)]
+    if isinstance(request, SoakRequest):
+        return ["soak", *_soak(request)]
     return ["throughput", *_curve(request)]
 
 
@@ -75,10 +85,33 @@ def _loader(request: LoaderRequest) -> list[str]:
 
 def _stalls(request: StallsRequest) -> list[str]:
     settings = ["--batch-size", str(request.settings.batch_size)]
-    settings += _options(request.settings, skip=("batch_size", "device", "precision"))
+    settings += settings_words(request.settings, always_workers=True)
     also = [word for source in request.also for word in ("--also", source)]
     workload = ["--model", request.workload.model, *_options(request.workload)]
     return [*workload, *_options(request.bench), *settings, *also, *_options(request)]
+
+
+def _anatomy(request: AnatomyRequest) -> list[str]:
+    sizes = _list("--batch-size", tuple(sorted({request.settings.batch_size, *request.sizes})))
+    workload = ["--model", request.workload.model, *_options(request.workload)]
+    fed, own = feeding_words(request), _options(request, skip=("from_loader",))
+    return [*workload, *_options(request.bench), *sizes, *settings_words(request.settings), *fed, *own]
+
+
+def _soak(request: SoakRequest) -> list[str]:
+    length = ["--minutes", f"{request.run_seconds / 60:.12g}"]
+    settings = ["--batch-size", str(request.settings.batch_size), *settings_words(request.settings)]
+    workload = ["--model", request.workload.model, *_options(request.workload)]
+    fed, own = feeding_words(request), _options(request, skip=("run_seconds", "from_loader"))
+    return [*workload, *_options(request.bench), *length, *settings, *fed, *own]
+
+
+def _switches(request: SwitchesRequest) -> list[str]:
+    settings = ["--batch-size", str(request.settings.batch_size), *settings_words(request.settings)]
+    named = (("--only", request.only), ("--skip", request.skip))
+    names = [word for option, switches in named if switches for word in (option, ",".join(switches))]
+    workload = ["--model", request.workload.model, *_options(request.workload)]
+    return [*workload, *_options(request.bench), *settings, *names, *_options(request)]
 
 
 def _list(name: str, numbers: tuple[int, ...] | None) -> list[str]:
@@ -100,9 +133,16 @@ def _options(record: Record, skip: tuple[str, ...] = ()) -> list[str]:
         value = getattr(record, field.name)
         if field.name in skip or field.name in _UNNAMED or isinstance(value, Record | tuple):
             continue
-        if value not in (None, "auto", field.default):
+        if _is_told(field.name, value, field.default):
             words += _option(field.name, value)
     return words
+
+
+def _is_told(name: str, value: Any, default: Any) -> bool:
+    """A device is always named, because its default depends on the machine."""
+    if name == "device":
+        return value not in ("auto", "simulated")
+    return value not in (None, "auto", default)
 
 
 def _option(name: str, value: Any) -> list[str]:

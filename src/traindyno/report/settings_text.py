@@ -1,6 +1,7 @@
 """Settings to copy into a project: as TOML, and as the line of code they stand for."""
 
 from traindyno.core.answers import LoaderSettings
+from traindyno.report.switch_code import switch_code
 from traindyno.report.view import Adoption
 from traindyno.report.wording import one_line
 
@@ -8,8 +9,13 @@ from traindyno.report.wording import one_line
 def toml(adoption: Adoption) -> str:
     """A `[settings]` table; the model is a comment, for it names the file's workload and not a knob."""
     lines = [f"# {one_line(adoption.model)}", "[settings]", f"batch_size = {adoption.batch_size}"]
-    lines += [f"precision = {_text(adoption.run.precision)}"] if adoption.run.precision else []
+    switches = dict(adoption.switches or {})
+    precision = switches.pop("precision", adoption.run.precision)
+    lines += [f"precision = {_text(precision)}"] if precision else []
     lines += [f"device = {_text(adoption.run.device)}"] if adoption.run.device else []
+    lines += [
+        f"{name} = {_text(value) if isinstance(value, str) else _value(value)}" for name, value in switches.items()
+    ]
     if adoption.loader is not None:
         lines += [f"{name} = {_value(value)}" for name, value in _knobs(adoption.loader)]
         lines += [f"decoder = {_text(adoption.loader.decoder)}"] if adoption.loader.decoder else []
@@ -26,9 +32,16 @@ def loader_line(adoption: Adoption) -> str:
     return f"loader = DataLoader({', '.join(['dataset', f'batch_size={adoption.batch_size}', how, *knobs])})"
 
 
-def measured_loaders(adoptions: tuple[Adoption, ...]) -> tuple[str, ...]:
-    """Lines to copy where the loader's knobs are the answer, or part of it."""
-    return tuple(loader_line(adoption) for adoption in adoptions if adoption.loader is not None)
+def code_text(adoption: Adoption) -> str:
+    """The lines of code that the settings stand for: the switches where those were measured, else the loader."""
+    if adoption.switches is None:
+        return loader_line(adoption)
+    return switch_code(adoption.switches, adoption.run.device)
+
+
+def measured_code(adoptions: tuple[Adoption, ...]) -> tuple[str, ...]:
+    """Lines to copy where the loader's knobs or switches are the answer, or part of it."""
+    return tuple(code_text(each) for each in adoptions if each.loader is not None or each.switches)
 
 
 def _knobs(loader: LoaderSettings) -> list[tuple[str, int | bool]]:

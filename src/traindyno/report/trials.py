@@ -6,20 +6,25 @@ from typing import Any
 
 import msgspec
 
+from traindyno.analysis.switch_candidates import value_words
 from traindyno.core.answers import Document, Interval
 from traindyno.core.base import Record
+from traindyno.core.records import Settings
 from traindyno.report.wording import one_line
 
 OK = "ok"
 OUT_OF_MEMORY = frozenset({"out_of_device_memory", "out_of_host_memory"})
-LOADING = ("probe", "load", "feed")
+LOADING = ("probe", "load", "feed", "anatomy")
 """Kinds of trials in which examples are loaded, so that the knobs of the loader mean something."""
 DEPTHS = {"bytes": "bytes only", "pixels": "decode only"}
 SOURCES = {"memory": "held in RAM", "prepared": "prepared"}
 
 
 class TrialRow(Record, frozen=True):
-    """One trial with the figures that tables and charts need. Unknown is null; `fed` says how it was given data."""
+    """One trial with the figures that tables and charts need. Unknown is null.
+
+    `fed` says how it was given data, and what it was to try.
+    """
 
     ordinal: int
     kind: str
@@ -67,6 +72,20 @@ def fed_words(kind: str, data: str, settings: Mapping[str, Any], feed: Mapping[s
     return ", ".join(part for part in parts if part)
 
 
+def switched_words(kind: str, settings: Mapping[str, Any], against: Mapping[str, Any] | None) -> str:
+    """`compile=default`: what a trial has that what it is compared with has not.
+
+    A trial of losses is compared with nothing; it has what is not usual. Other trials have nothing to tell.
+    """
+    if kind == "losses":
+        against = {**msgspec.to_builtins(Settings(batch_size=1)), "batch_size": settings.get("batch_size")}
+        against |= {"device": settings.get("device")}
+    if against is None:
+        return ""
+    changed = [(name, value) for name, value in settings.items() if value != against.get(name)]
+    return ", ".join(f"{one_line(name)}={one_line(value_words(value))}" for name, value in changed)
+
+
 def _supply(kind: str, settings: Mapping[str, Any], feed: Mapping[str, Any]) -> tuple[str | None, ...]:
     if kind == "probe":
         return ("one process",)
@@ -74,7 +93,7 @@ def _supply(kind: str, settings: Mapping[str, Any], feed: Mapping[str, Any]) -> 
         return ("training", "cached batches")
     workers, prefetch = settings.get("num_workers") or 0, settings.get("prefetch_factor") or 2
     return (
-        "training" if kind == "feed" else None,
+        "training" if kind != "load" else None,
         f"{workers} worker{'' if workers == 1 else 's'}",
         f"prefetch {prefetch}" if workers and prefetch != 2 else None,
         "persistent" if settings.get("persistent_workers") else None,
@@ -106,7 +125,7 @@ def _row(ordinal: int, entry: dict[str, Any]) -> TrialRow:
         ordinal=ordinal,
         kind=kind,
         outcome=str(entry.get("outcome") or "unknown"),
-        fed=fed_words(kind, str(entry.get("data") or ""), settings, entry.get("feed") or {}),
+        fed=_given(kind, entry, settings),
         model=entry.get("model"),
         batch_size=batch_size,
         seconds=entry.get("seconds"),
@@ -122,6 +141,11 @@ def _row(ordinal: int, entry: dict[str, Any]) -> TrialRow:
         conditions=entry.get("conditions") or {},
         failure=entry.get("failure") or {},
     )
+
+
+def _given(kind: str, entry: dict[str, Any], settings: dict[str, Any]) -> str:
+    fed = fed_words(kind, str(entry.get("data") or ""), settings, entry.get("feed") or {})
+    return ", ".join(part for part in (fed, switched_words(kind, settings, entry.get("against"))) if part)
 
 
 def _per_second(batch_size: int | None, step_seconds: float | None) -> float | None:

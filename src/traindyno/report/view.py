@@ -47,7 +47,10 @@ class Headline(Record, frozen=True):
 
 
 class Adoption(Record, frozen=True):
-    """Settings to copy into a training script. `loader` has the knobs of the loader, where they were measured."""
+    """Settings to copy into a training script. `loader` has the knobs of the loader, where they were measured.
+
+    `switches` are the other settings to change, where those were.
+    """
 
     model: str
     batch_size: int
@@ -55,6 +58,7 @@ class Adoption(Record, frozen=True):
     run: RunSettings = RunSettings()
     accumulation_steps: int | None = None
     loader: LoaderSettings | None = None
+    switches: dict[str, Any] | None = None
 
 
 class Sheet(Record, frozen=True):

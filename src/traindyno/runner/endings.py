@@ -13,7 +13,10 @@ START_FAILED_CODE = 70
 
 
 class Ending(Record, frozen=True):
-    """The evidence. `status` is the raw wait status, null when the process could not be waited for."""
+    """The evidence. `status` is the raw wait status, null when the process could not be waited for.
+
+    A trial that `ended_early` was asked to, and has measured what it could until then.
+    """
 
     status: int | None
     phase: str
@@ -23,16 +26,17 @@ class Ending(Record, frozen=True):
     error: Failure | None = None
     killed_for: KillReason | None = None
     kill_detail: str = ""
+    ended_early: bool = False
     kernel_oom_kills: int = 0
     keeper_lost: bool = False
     survivors: tuple[int, ...] = ()
 
 
 def classify(ending: Ending) -> Failure | None:
-    """The failure, or null when the trial delivered its measurement."""
-    if ending.measurement is not None:
+    """The failure, or null when the trial delivered its whole measurement."""
+    if ending.measurement is not None and not ending.ended_early:
         return None
-    if ending.killed_for != "interrupted" and ending.error is not None:
+    if ending.killed_for != "interrupted" and not ending.ended_early and ending.error is not None:
         return _with_evidence(ending.error, ending)
     outcome, message = _outcome(ending)
     failure = Failure(outcome=outcome, message=message, remedy=REMEDIES[outcome], phase=ending.phase)
@@ -40,6 +44,8 @@ def classify(ending: Ending) -> Failure | None:
 
 
 def _outcome(ending: Ending) -> tuple[Outcome, str]:
+    if ending.ended_early and ending.killed_for is None:
+        return Outcome.INTERRUPTED, "ended early on request"
     if ending.killed_for is not None:
         return _own_kill(ending.killed_for), ending.kill_detail
     if ending.keeper_lost or ending.status is None:

@@ -18,6 +18,7 @@ import sys
 import time
 from typing import Any
 
+from traindyno.core.soaking import END_SIGNAL
 from traindyno.runner import child
 from traindyno.runner.linux import adopt_orphans, children_of, descendants_of, kill_all
 
@@ -92,10 +93,13 @@ class Keeper:
         return self._spawned.pid
 
     def _signal(self, number: int) -> None:
-        """To the trial's whole group; the trial is not reaped yet, so its number cannot belong to another."""
+        """To the trial's whole group, but what only the trial itself understands.
+
+        The trial is not reaped yet, so its number cannot belong to another.
+        """
         if self._trial is None:
             return
-        if number != signal.SIGUSR1:
+        if number not in (child.STACK_DUMP_SIGNAL, END_SIGNAL):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._trial, number)
         with contextlib.suppress(ProcessLookupError):

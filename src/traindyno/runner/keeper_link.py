@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from traindyno.core.errors import TraindynoError
@@ -26,7 +27,9 @@ class KeeperLostError(Exception):
 class KeeperLink:
     """Starts a keeper, sends it orders, and cleans up after it whatever way it ends."""
 
-    def __init__(self, preload: tuple[str, ...], spawn: bool, start_seconds: float) -> None:
+    def __init__(
+        self, preload: tuple[str, ...], spawn: bool, start_seconds: float, variables: Mapping[str, str] | None = None
+    ) -> None:
         self._marker = f"{MARKER_NAME}={uuid.uuid4().hex}"
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [sys.executable, "-m", "traindyno.runner.keeper", str(theirs.fileno())]
@@ -40,7 +43,7 @@ class KeeperLink:
             stdout=subprocess.DEVNULL,
             stderr=self._complaints,
             start_new_session=True,
-            env={**os.environ, name: value},
+            env={**os.environ, **(variables or {}), name: value},
         )
         theirs.close()
         self._deadline = time.monotonic() + start_seconds

@@ -3,6 +3,8 @@
 import contextlib
 import os
 import select
+import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +12,12 @@ from pathlib import Path
 from traindyno.core.codec import encode
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord, TrialSpec
+from traindyno.core.soaking import END_SIGNAL, SOAKING
 from traindyno.machine.memory import oom_kill_count
 from traindyno.runner.endings import Ending, KillReason, classify
 from traindyno.runner.keeper_link import KeeperLink, KeeperLostError
 from traindyno.runner.ladder import KillLadder
+from traindyno.runner.linux import children_of
 from traindyno.runner.protocol import Clock, Deadlines, Watcher
 from traindyno.runner.trial_log import TrialLog
 from traindyno.runner.watch import Watch
@@ -22,6 +26,8 @@ PRELOAD = ("torch", "torchvision", "torch._dynamo")
 TICK_SECONDS = 0.1
 CHUNK_BYTES = 1 << 16
 STOPPED = "stopped on request"
+# A long run that is asked to end does so after the step it is in.
+END_SECONDS = 30.0
 
 
 class LocalRunner:
@@ -37,11 +43,13 @@ class LocalRunner:
         self._spawn = spawn
         self._preload = preload
         self._link: KeeperLink | None = None
+        self._cache: str | None = None
 
     def warm_up(self) -> None:
         """Start the keeper now, so that its imports run while the caller does something else."""
         if self._link is None:
-            self._link = KeeperLink(self._preload, self._spawn, self._deadlines.start_up)
+            self._cache = tempfile.mkdtemp(prefix="traindyno-compiled-")
+            self._link = KeeperLink(self._preload, self._spawn, self._deadlines.start_up, compile_cache(self._cache))
 
     def run(self, spec: TrialSpec, watcher: Watcher, log_path: Path | None) -> TrialRecord:
         self.warm_up()
@@ -58,6 +66,14 @@ class LocalRunner:
         if self._link is not None:
             self._link.close()
             self._link = None
+        if self._cache is not None:
+            shutil.rmtree(self._cache, ignore_errors=True)
+            self._cache = None
+
+
+def compile_cache(folder: str) -> dict[str, str]:
+    """Where torch.compile keeps its work: the first compilation of a runner starts from nothing, later ones do not."""
+    return {"TORCHINDUCTOR_CACHE_DIR": folder, "TRITON_CACHE_DIR": f"{folder}/triton"}
 
 
 def _keeper_ready(link: KeeperLink, watcher: Watcher) -> bool:
@@ -101,6 +117,7 @@ class _RunningTrial:
         self._pid: int | None = None
         self._killed_for: KillReason | None = None
         self._kill_detail = ""
+        self._asked_to_end: float | None = None
         self._exit: dict[str, object] | None = None
         self._keeper_lost = False
         self._sources: dict[int, Callable[[bytes], None]] = {}
@@ -163,7 +180,7 @@ class _RunningTrial:
         """Decide whether the trial must end, and take the ladder's next rung if one is due."""
         if self._killed_for is None:
             if not self._watch.finished and self._watcher.should_stop():
-                self._kill("interrupted", STOPPED)
+                self._stop()
             elif (overdue := self._watch.overdue()) is not None:
                 self._kill("hang" if overdue[0] == "hang" else "timeout", overdue[1])
             elif self._too_large():
@@ -172,6 +189,14 @@ class _RunningTrial:
         if self._ladder.in_vain:
             self._keeper_lost = True
 
+    def _stop(self) -> None:
+        """A long run is asked to end and to tell what it has measured; any other trial has nothing to tell yet."""
+        if self._asked_to_end is None and self._watch.phase == SOAKING:
+            self._asked_to_end = self._clock()
+            self._link.signal(END_SIGNAL)
+        elif self._asked_to_end is None or self._clock() - self._asked_to_end > END_SECONDS:
+            self._kill("interrupted", STOPPED)
+
     def _kill(self, reason: KillReason, detail: str) -> None:
         self._killed_for, self._kill_detail = reason, detail
         self._ladder.begin(dump_stack=reason in ("hang", "timeout"), gently=reason != "memory")
@@ -179,7 +204,9 @@ class _RunningTrial:
     def _too_large(self) -> bool:
         if self._pid is None or self._spec.memory_limit_bytes is None or self._spec.settings.device != "cpu":
             return False
-        return resident_bytes(self._pid) > self._spec.memory_limit_bytes
+        # The arms of a pair are trials of their own; loader workers share pages with the trial and are not counted.
+        arms = children_of(self._pid) if self._spec.kind == "pair" else []
+        return any(resident_bytes(pid) > self._spec.memory_limit_bytes for pid in (self._pid, *arms))
 
     def _drain(self) -> None:
         """Take what is still in the pipes, without waiting for writers that may live on elsewhere."""
@@ -201,6 +228,7 @@ class _RunningTrial:
             error=self._watch.error,
             killed_for=self._killed_for,
             kill_detail=self._kill_detail,
+            ended_early=self._asked_to_end is not None,
             kernel_oom_kills=0 if before is None or after is None else after - before,
             keeper_lost=self._keeper_lost,
             survivors=tuple(exit_message.get("survivors", ())),  # type: ignore[arg-type]

@@ -1,5 +1,7 @@
 """What a simulated device is like, and how a user describes one: `limit=100,noise=0.02,fail=64:crash`."""
 
+import math
+
 from traindyno.core.base import Record
 from traindyno.core.errors import UsageError
 from traindyno.core.outcomes import Outcome
@@ -10,6 +12,9 @@ class Profile(Record, frozen=True):
 
     The times of the loader's stages are per example and in one process; `cold_seconds` is what fetching costs on top
     when the page cache is empty. `hand_off_seconds` is per batch, `worker_start_seconds` per worker.
+
+    A long run drifts by `drift_percent` per minute, pauses after each epoch, tells of heat from `hot_after_seconds` on,
+    runs at its power limit if `power_capped` is 1, and has a neighbour that takes so much of the CPUs now and then.
     """
 
     limit: int = 1704
@@ -30,6 +35,11 @@ class Profile(Record, frozen=True):
     transfer_seconds: float = 0.00003
     hand_off_seconds: float = 0.001
     worker_start_seconds: float = 0.09
+    drift_percent: float = 0.0
+    pause_seconds: float = 0.0
+    hot_after_seconds: float = math.inf
+    power_capped: int = 0
+    neighbour_share: float = 0.0
     fail: tuple[tuple[int, Outcome], ...] = ()
 
 
@@ -43,7 +53,7 @@ def parse_profile(text: str) -> Profile:
             if name == "fail":
                 size, _, outcome = value.partition(":")
                 failures.append((int(size), Outcome(outcome)))
-            elif name in ("limit", "cpus", "examples"):
+            elif name in ("limit", "cpus", "examples", "power_capped"):
                 values[name] = int(value)
             elif name in Profile.__struct_fields__:
                 values[name] = float(value)

@@ -11,15 +11,28 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from traindyno.core.events import TrialProgress
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.core.records import Block, Failure, Measurement, Memory, TrialRecord, TrialSpec
 from traindyno.runner.profile import Profile
 from traindyno.runner.protocol import Watcher
+from traindyno.runner.simulated_anatomy import anatomy_of
 from traindyno.runner.simulated_loading import batch_seconds, loading_of
+from traindyno.runner.simulated_soak import simulate_soak
+from traindyno.runner.simulated_switches import (
+    device_share,
+    host_share,
+    losses_of,
+    memory_share,
+    paired,
+    warming_seconds,
+)
 
 BLOCKS = 12
 LOADING = ("probe", "load", "feed")
+FED = (*LOADING, "anatomy")
 SLEEP_TICK_SECONDS = 0.05
 
 
@@ -40,9 +53,11 @@ class SimulatedRunner:
         for failing_size, outcome in self._profile.fail:
             if size == failing_size:
                 return self._failed(spec, outcome, f"simulated failure at batch size {size}")
-        if self._peak_bytes(size) > self._limit_bytes() * (1 - spec.margin):
+        if self._peak_of(spec) > self._limit_bytes() * (1 - spec.margin):
             return self._failed(spec, Outcome.OUT_OF_DEVICE_MEMORY, f"simulated device is full at batch size {size}")
-        measurement = self._measurement(spec)
+        measurement = paired(spec, self._measurement) if spec.kind == "pair" else self._measurement(spec)
+        if spec.kind == "soak":
+            return self._soaked(spec, measurement)
         seconds = measurement.start_up_seconds + sum(block.seconds for block in measurement.blocks)
         return TrialRecord(spec=spec, outcome=Outcome.OK, seconds=seconds, measurement=measurement)
 
@@ -61,9 +76,9 @@ class SimulatedRunner:
 
     def _measurement(self, spec: TrialSpec) -> Measurement:
         chance = random.Random(hashlib.sha256(spec.key.encode()).digest())
-        size = spec.settings.batch_size
+        size, peak = spec.settings.batch_size, round(self._peak_of(spec))
         resident, loads = self._step_seconds(spec), spec.kind in LOADING
-        usual = batch_seconds(self._profile, spec, resident) if loads else resident
+        usual = batch_seconds(self._profile, spec, resident) if _is_fed(spec) else resident
         typical = usual * math.exp(chance.gauss(0, self._profile.noise))
         steps = spec.budget.steps or max(1, round(0.1 / typical))
         per_step = sorted(typical * math.exp(chance.gauss(0, self._profile.noise)) for _ in range(BLOCKS))
@@ -75,27 +90,43 @@ class SimulatedRunner:
             steady=True,
             blocks=tuple(Block(steps=steps, seconds=seconds * steps) for seconds in per_step),
             memory=Memory(
-                peak_bytes=round(self._peak_bytes(size)),
-                peak_reserved_bytes=round(self._peak_bytes(size)),
+                peak_bytes=peak,
+                peak_reserved_bytes=peak,
                 limit_bytes=self._limit_bytes(),
                 allocator_retries=0,
                 device_total_bytes=self._limit_bytes(),
             ),
             start_up_seconds=0.5,
-            first_step_seconds=typical * 3,
+            first_step_seconds=typical * 3 + warming_seconds(spec),
             warm_up_seconds=0.0,
             warm_up_steps=0,
             evaluation_step_seconds=typical / 3 if spec.evaluate else None,
             training_seconds=0.5 + typical * steps if spec.kind == "train" else None,
             loss=1.0,
+            losses=losses_of(spec) if spec.kind == "losses" else (),
             examples_in_data=self._profile.examples if loads else None,
             loading=loading_of(self._profile, spec, typical, resident) if loads else None,
+            anatomy=anatomy_of(self._profile, spec, typical, resident) if spec.kind == "anatomy" else None,
         )
+
+    def _soaked(self, spec: TrialSpec, measurement: Measurement) -> TrialRecord:
+        chance = random.Random(hashlib.sha256(f"soak {spec.key}".encode()).digest())
+        soak, series = simulate_soak(self._profile, spec, measurement.step_seconds, chance)
+        seconds = measurement.start_up_seconds + soak.blocks[-1].end_seconds
+        measurement = msgspec.structs.replace(measurement, soak=soak)
+        return TrialRecord(spec=spec, outcome=Outcome.OK, seconds=seconds, measurement=measurement, series=series)
 
     def _step_seconds(self, spec: TrialSpec) -> float:
         profile = self._profile
-        line = profile.alpha_seconds + profile.beta_seconds * spec.settings.batch_size
-        return max(profile.floor_seconds, line) / (3 if spec.workload.mode == "infer" else 1)
+        line = (profile.alpha_seconds + profile.beta_seconds * spec.settings.batch_size) * device_share(spec.settings)
+        return max(profile.floor_seconds * host_share(spec.settings), line) / (
+            3 if spec.workload.mode == "infer" else 1
+        )
+
+    def _peak_of(self, spec: TrialSpec) -> float:
+        """What a trial takes; a pair has both of its settings on the device."""
+        arms = [spec.settings, *([spec.against] if spec.kind == "pair" and spec.against is not None else [])]
+        return sum(self._peak_bytes(arm.batch_size) * memory_share(arm) for arm in arms)
 
     def _peak_bytes(self, batch_size: int) -> float:
         return self._profile.intercept_bytes + self._profile.slope_bytes * batch_size
@@ -104,5 +135,16 @@ class SimulatedRunner:
         return round(self._peak_bytes(self._profile.limit) + 0.5 * self._profile.slope_bytes)
 
     def _failed(self, spec: TrialSpec, outcome: Outcome, message: str) -> TrialRecord:
-        failure = Failure(outcome=outcome, message=message, remedy=REMEDIES[outcome], phase="simulated")
+        both = spec.kind == "pair" and outcome is Outcome.OUT_OF_DEVICE_MEMORY
+        failure = Failure(
+            outcome=outcome,
+            message=message,
+            remedy=REMEDIES[outcome],
+            phase="simulated",
+            details={"arm": "candidate", "alone": "no"} if both else {},
+        )
         return TrialRecord(spec=spec, outcome=outcome, seconds=0.5, failure=failure)
+
+
+def _is_fed(spec: TrialSpec) -> bool:
+    return spec.kind in FED or (spec.kind == "soak" and spec.feed.supply == "loader")

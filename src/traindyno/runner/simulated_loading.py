@@ -22,7 +22,7 @@ def batch_seconds(profile: Profile, spec: TrialSpec, resident_seconds: float) ->
         return making_seconds(profile, spec)
     if spec.kind == "load":
         return _interval_seconds(profile, spec)
-    transfer = _exposed_transfer_seconds(profile, spec)
+    transfer = exposed_transfer_seconds(profile, spec)
     if spec.feed.supply == "cached":
         return resident_seconds + transfer
     if spec.settings.num_workers == 0:
@@ -93,7 +93,7 @@ def _transfer_seconds(profile: Profile, spec: TrialSpec) -> float:
     return profile.transfer_seconds * spec.settings.batch_size
 
 
-def _exposed_transfer_seconds(profile: Profile, spec: TrialSpec) -> float:
+def exposed_transfer_seconds(profile: Profile, spec: TrialSpec) -> float:
     """From pinned memory most of the copy runs beside the step."""
     return _transfer_seconds(profile, spec) * (0.2 if spec.settings.pin_memory else 1.0)
 

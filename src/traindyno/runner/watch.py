@@ -59,7 +59,7 @@ class Watch:
 
     def _remember_gap(self) -> None:
         """How long the steps up to this message took; setting up says nothing about steps."""
-        if self.phase not in SETTING_UP:
+        if self._stage not in SETTING_UP:
             self._longest_gap = max(self._longest_gap, self._clock() - self._last_news)
 
     def _news(self, step_seconds: float | None = None) -> None:
@@ -80,9 +80,14 @@ class Watch:
             return "timeout", f"the trial took longer than {self._deadlines.trial:.0f} s; {self._steps} steps were done"
         return None
 
+    @property
+    def _stage(self) -> str:
+        """The phase without the arm of a pair that it may be told of: `baseline: first step` is a first step."""
+        return self.phase.rpartition(": ")[2]
+
     def _allowed_silence(self) -> float:
-        if self.phase in SETTING_UP:
+        if self._stage in SETTING_UP:
             return self._deadlines.start_up
-        if self.phase == "first step":
+        if self._stage == "first step":
             return self._deadlines.first_step
         return max(self._deadlines.step, self._deadlines.patience * self._longest_gap)

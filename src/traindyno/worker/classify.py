@@ -8,7 +8,13 @@ from traindyno.core.errors import TraindynoError
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.core.records import Failure
 from traindyno.worker.devices import Device, HostMemoryExceededError
-from traindyno.worker.errors import DataError, LargerThanDataError
+from traindyno.worker.errors import (
+    ArmFailedError,
+    CompileFailedError,
+    DataError,
+    DoesNotApplyError,
+    LargerThanDataError,
+)
 from traindyno.worker.loader_errors import loader_outcome, loader_remedy, worker_error
 from traindyno.worker.steps import NonfiniteLossError
 from traindyno.worker.tracebacks import own_traceback
@@ -87,6 +93,8 @@ def _runtime_error(error: RuntimeError, evidence: MemoryEvidence) -> Outcome:
 
 def failure_of(error: BaseException, device: Device | None, phase: str) -> Failure:
     """The failure to report for an exception, with the evidence at hand."""
+    if isinstance(error, ArmFailedError):
+        return error.failure
     evidence = MemoryEvidence() if device is None else memory_evidence(device)
     outcome = outcome_of(error, evidence)
     details = {}
@@ -96,6 +104,8 @@ def failure_of(error: BaseException, device: Device | None, phase: str) -> Failu
         details["code"] = "batch_norm_single_value"
     if isinstance(error, LargerThanDataError):
         details |= {"code": "larger_than_data", "examples_in_data": str(error.examples)}
+    if isinstance(error, DoesNotApplyError | CompileFailedError):
+        details["code"] = "compile_failed" if isinstance(error, CompileFailedError) else "does_not_apply"
     cause = cause_of(error)
     in_worker = worker_error(cause)
     told, place = own_traceback(cause) if in_worker is None else (in_worker.traceback, in_worker.place)

@@ -1,6 +1,7 @@
 """Faults inside a trial whose origin decides how the trial is classified."""
 
 from traindyno.core.errors import TraindynoError
+from traindyno.core.records import Failure
 
 
 class LargerThanDataError(TraindynoError):
@@ -11,5 +12,29 @@ class LargerThanDataError(TraindynoError):
         self.examples = examples
 
 
+class DoesNotApplyError(TraindynoError):
+    """A setting cannot be used with this model, optimiser or batch. Trials with other settings can go on."""
+
+
+class CompileFailedError(TraindynoError):
+    """torch.compile could not make anything of the model. Trials without it can go on."""
+
+
 class DataError(Exception):
     """Reading or collating the user's data raised; the user's own exception is the cause."""
+
+
+class ArmFailedError(Exception):
+    """One of the two processes of a pair failed and told how: its `failure` is that of the trial."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class ArmDiedError(Exception):
+    """One of the two processes of a pair ended without a word; `status` is what it left to be waited for."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"an arm ended with status {status}")
+        self.status = status

@@ -1,14 +1,20 @@
 """One step of training or inference, as a plain loop would write it."""
 
 import math
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import torch
 
+from traindyno.core.anatomy import PhaseName
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.worker.devices import Device
 from traindyno.worker.job import Job
+from traindyno.worker.knobs.accumulation import parts_of
+from traindyno.worker.knobs.compiling import with_fresh_graphs
+from traindyno.worker.knobs.explaining import explained
+from traindyno.worker.knobs.layout import laid_out
+from traindyno.worker.updates import Update, make_update
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -20,76 +26,150 @@ class NonfiniteLossError(Exception):
     """The loss is NaN or infinite: what is being timed is no longer training."""
 
 
-def make_step(job: Job, batch: Any, workload: WorkloadSpec, settings: Settings, device: Device) -> Step:
+class Marks(Protocol):
+    """Is told when a phase of the step begins; the one before ends there. A phase may come more than once in a step."""
+
+    def mark(self, phase: PhaseName) -> None: ...
+
+
+class _NoMarks:
+    def mark(self, phase: PhaseName) -> None:
+        raise AssertionError("a step without marks does not call them")
+
+
+NO_MARKS: Marks = _NoMarks()
+
+
+def make_step(
+    job: Job, batch: Any, workload: WorkloadSpec, settings: Settings, device: Device, marks: Marks = NO_MARKS
+) -> Step:
     """The step that the trial repeats. It never waits for the device, but for the loss scale's check in fp16."""
     if workload.mode == "infer":
-        return make_evaluation_step(job, batch, settings, device)
+        return make_evaluation_step(job, batch, settings, device, marks)
     model = job.model.train()
-    return _training_step(job, mixed(job.bound_loss(model, batch), settings, device), settings, device)
+    bound = [job.bound_loss(model, part) for part in parts_of(batch, settings)]
+    forward = mixed(lambda loss_of_part: loss_of_part(), settings, device)
+    return _training_step(job, lambda: bound, forward, settings, device, marks)
 
 
 def make_fed_step(
-    job: Job, next_batch: Callable[[], Any], workload: WorkloadSpec, settings: Settings, device: Device
+    job: Job,
+    next_batch: Callable[[], Any],
+    workload: WorkloadSpec,
+    settings: Settings,
+    device: Device,
+    marks: Marks = NO_MARKS,
 ) -> Step:
     """The same step on a fresh batch each time; to get the batch is part of the step."""
+    load = _marked(marks, "load", next_batch)
     if workload.mode == "infer":
         model = job.model.eval()
-        predict = mixed(lambda batch: job.predict(model, batch), settings, device)
-        return _evaluation_step(lambda: predict(next_batch()))
+        predict = _marked(marks, "forward", mixed(lambda batch: job.predict(model, batch), settings, device))
+        return _evaluation_step(lambda: predict(laid_out(load(), settings)), settings, marks)
     model = job.model.train()
-    loss = mixed(lambda batch: job.loss(model, batch), settings, device)
-    return _training_step(job, lambda: loss(next_batch()), settings, device)
+    forward = mixed(lambda part: job.loss(model, part), settings, device)
+    return _training_step(job, lambda: parts_of(laid_out(load(), settings), settings), forward, settings, device, marks)
 
 
-def _training_step(job: Job, compute_loss: Callable[[], torch.Tensor], settings: Settings, device: Device) -> Step:
-    optimizer = job.make_optimizer(job.model.parameters())
-    if settings.precision == "fp16":
-        return _scaled_step(compute_loss, optimizer, device)
-    return _step(compute_loss, optimizer)
+def _training_step(
+    job: Job,
+    take: Callable[[], Sequence[Any]],
+    forward: Callable[[Any], torch.Tensor],
+    settings: Settings,
+    device: Device,
+    marks: Marks,
+) -> Step:
+    """A step over the parts that `take` gives. Reading the loss comes after all else, where a loop would print it."""
+    update = make_update(job, settings, device)
+    step = _step(take, _marked(marks, "forward", forward), _marked_update(marks, update), settings.accumulation_steps)
+    step = _ending(marks, step)
+    return explained(with_fresh_graphs(_reading(step) if settings.read_metrics else step, settings), settings)
 
 
-def _step(compute_loss: Callable[[], torch.Tensor], optimizer: torch.optim.Optimizer) -> Step:
-    def step() -> torch.Tensor:
-        optimizer.zero_grad(set_to_none=True)
-        loss = compute_loss()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        return loss
-
-    return step
-
-
-def _scaled_step(compute_loss: Callable[[], torch.Tensor], optimizer: torch.optim.Optimizer, device: Device) -> Step:
-    """With the loss scaled, as half precision is trained.
-
-    The usual first scale is so large that the first updates overflow and are left out, with the time and the memory
-    that the optimiser takes for them. Starting at 1, every step measured is a whole one.
-    """
-    scaler = torch.amp.GradScaler(device.torch_device.type, init_scale=1.0)
+def _step(
+    take: Callable[[], Sequence[Any]], forward: Callable[[Any], torch.Tensor], update: Update, parts: int
+) -> Step:
+    clear, backward, apply = update.clear, update.backward, update.apply
 
     def step() -> torch.Tensor:
-        optimizer.zero_grad(set_to_none=True)
-        loss = compute_loss()
-        scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-        scaler.step(optimizer)
-        scaler.update()
+        clear()
+        (part,) = take()
+        loss = forward(part)
+        backward(loss)
+        apply()
         return loss
 
-    return step
+    def accumulated() -> torch.Tensor:
+        clear()
+        losses = []
+        for part in take():
+            loss = forward(part) / parts
+            backward(loss)
+            losses.append(loss.detach())
+        apply()
+        return torch.stack(losses).sum()
+
+    return step if parts == 1 else accumulated
 
 
-def make_evaluation_step(job: Job, batch: Any, settings: Settings, device: Device) -> Step:
+def make_evaluation_step(job: Job, batch: Any, settings: Settings, device: Device, marks: Marks = NO_MARKS) -> Step:
     """A forward pass as in evaluation: no gradients, batch-norm and dropout in inference mode."""
     model = job.model.eval()
-    return _evaluation_step(mixed(lambda: job.predict(model, batch), settings, device))
+    predict = mixed(lambda: job.predict(model, batch), settings, device)
+    return _evaluation_step(_marked(marks, "forward", predict), settings, marks)
 
 
-def _evaluation_step(predict: Callable[[], Any]) -> Step:
+def _evaluation_step(predict: Callable[[], Any], settings: Settings, marks: Marks) -> Step:
     def step() -> None:
         with torch.inference_mode():
             predict()
 
-    return step
+    return explained(with_fresh_graphs(_ending(marks, step), settings), settings)
+
+
+def _marked(marks: Marks, phase: PhaseName, function: Callable[P, T]) -> Callable[P, T]:
+    """The function with a mark before it; the function itself, at no cost, where there are no marks."""
+    if marks is NO_MARKS:
+        return function
+
+    def marked(*arguments: P.args, **keywords: P.kwargs) -> T:
+        marks.mark(phase)
+        return function(*arguments, **keywords)
+
+    return marked
+
+
+def _marked_update(marks: Marks, update: Update) -> Update:
+    return Update(
+        clear=_marked(marks, "optimizer", update.clear),
+        backward=_marked(marks, "backward", update.backward),
+        apply=_marked(marks, "optimizer", update.apply),
+    )
+
+
+def _ending(marks: Marks, step: Step) -> Step:
+    """The step with the mark of what is left after its last phase."""
+    if marks is NO_MARKS:
+        return step
+
+    def ended() -> torch.Tensor | None:
+        loss = step()
+        marks.mark("other")
+        return loss
+
+    return ended
+
+
+def _reading(step: Step) -> Step:
+    """The step and then its loss as a number, for which the host waits until the device is done."""
+
+    def read() -> torch.Tensor | None:
+        loss = step()
+        assert loss is not None, "only training steps have a loss to read"
+        loss.item()
+        return loss
+
+    return read
 
 
 def mixed(compute: Callable[P, T], settings: Settings, device: Device) -> Callable[P, T]:

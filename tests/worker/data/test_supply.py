@@ -8,11 +8,13 @@ import torch
 
 from traindyno.core.loading import Feed
 from traindyno.core.records import Settings, TrialSpec, WorkloadSpec
-from traindyno.worker.batches import host_bytes
+from traindyno.worker.batches import FunctionSource, ImageSource, host_bytes
 from traindyno.worker.classify import failure_of
 from traindyno.worker.data import supply as supplies
 from traindyno.worker.data.pipeline_source import PipelineSource
-from traindyno.worker.data.supply import LoaderSupply, cached_batches
+from traindyno.worker.data.placed import PlacedSupply
+from traindyno.worker.data.stopwatch import Stopwatch
+from traindyno.worker.data.supply import CachedSupply, LoaderSupply, cached_batches, host_batches
 from traindyno.worker.errors import LargerThanDataError
 from traindyno.worker.flow_timing import pace_of
 from worker.data.known_data import KnownExamples, KnownStream
@@ -75,3 +77,26 @@ def test_large_batches_are_not_copied_and_tiny_ones_not_without_end(monkeypatch:
     monkeypatch.setattr(supplies, "MOST_CACHED_BYTES", 1)
     with supply_of(12, Feed(supply="cached"), batch_size=4) as supply:
         assert len(cached_batches(supply, pinned=False)) == 2
+
+
+def made_up(source: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    monkeypatch.setattr(supplies, "LEAST_CACHED_BYTES", 1)
+    spec = TrialSpec(kind="anatomy", workload=WorkloadSpec(model=""), settings=Settings(batch_size=4), seed=3)
+    return host_batches(source, spec, None, lambda: None)
+
+
+def test_where_there_is_nothing_to_load_batches_are_made_up_in_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = made_up(ImageSource((3, 8, 8), classes=5), monkeypatch)
+    assert len(batches) == supplies.DIFFERENT_BATCHES
+    assert all(images.shape == (4, 3, 8, 8) and images.device.type == "cpu" for images, _ in batches)
+    assert not torch.equal(batches[0][0], batches[1][0])
+    again = made_up(ImageSource((3, 8, 8), classes=5), monkeypatch)
+    assert torch.equal(batches[0][0], again[0][0])
+
+
+def test_made_up_batches_are_placed_as_they_are_and_waits_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, waits = FunctionSource(lambda size: {"tokens": torch.arange(size)}), Stopwatch()
+    supply = CachedSupply(made_up(source, monkeypatch))
+    with PlacedSupply(supply, source, Settings(batch_size=4), torch.device("cpu"), waits) as placed:
+        assert placed.next()["tokens"].tolist() == [0, 1, 2, 3]
+    assert len(waits.take()) == 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from traindyno.core.answers import Document
 from traindyno.report.conditions import device_name
 from traindyno.report.document import is_simulated
-from traindyno.report.settings_text import measured_loaders
+from traindyno.report.settings_text import measured_code
 from traindyno.report.view import Column, Row, Table, Tone
 from traindyno.report.views import view_of
 from traindyno.report.wording import clean
@@ -72,7 +72,7 @@ def _result(document: Document, width: int) -> "Iterator[RenderableType]":
     first, *others = view.conclusion(document) or ("",)
     yield Text(clean(first), style="bold green")
     yield from (Text(clean(line)) for line in others)
-    yield from (_hanging("    ", line, "") for line in measured_loaders(view.adoptions(document)))
+    yield from (_hanging("    ", line, "") for line in measured_code(view.adoptions(document)))
 
 
 def _notes(document: Document) -> "Iterator[RenderableType]":

@@ -16,7 +16,7 @@ from traindyno.report.renderers.html_style import STYLE
 from traindyno.report.renderers.html_trials import trials_section
 from traindyno.report.renderers.pictures import draw_svg
 from traindyno.report.reproduce import reproduce_command
-from traindyno.report.settings_text import loader_line, toml
+from traindyno.report.settings_text import code_text, toml
 from traindyno.report.view import Headline
 from traindyno.report.views import view_of
 
@@ -106,7 +106,7 @@ def _headline(headline: Headline) -> str:
 
 def _settings(document: Document) -> str:
     adoptions = view_of(document).adoptions(document)
-    blocks = "".join(preformatted(toml(item)) + preformatted(loader_line(item), wraps=True) for item in adoptions)
+    blocks = "".join(preformatted(toml(item)) + preformatted(code_text(item), wraps=True) for item in adoptions)
     return _section("Settings to copy", blocks)
 
 

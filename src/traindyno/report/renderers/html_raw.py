@@ -8,6 +8,7 @@ from traindyno.report.renderers.html_parts import folded, paragraph, preformatte
 from traindyno.report.renderers.json_text import ordered
 
 RAW_LIMIT = 500_000
+SAMPLES = ("blocks", "soak")
 LONG_TEXTS = ("log_tail", "traceback")
 
 
@@ -43,9 +44,9 @@ def _without_samples(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _slim(trial: dict[str, Any]) -> dict[str, Any]:
     measurement, failure = trial.get("measurement"), trial.get("failure")
-    slim = dict(trial)
+    slim = {name: value for name, value in trial.items() if name != "series"}
     if measurement:
-        slim["measurement"] = {name: value for name, value in measurement.items() if name != "blocks"}
+        slim["measurement"] = {name: value for name, value in measurement.items() if name not in SAMPLES}
     if failure:
         slim["failure"] = {name: value for name, value in failure.items() if name not in LONG_TEXTS}
     return slim

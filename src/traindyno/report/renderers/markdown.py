@@ -5,7 +5,7 @@ import re
 from traindyno.core.answers import Document
 from traindyno.report.conditions import device_name
 from traindyno.report.document import is_simulated
-from traindyno.report.settings_text import measured_loaders
+from traindyno.report.settings_text import measured_code
 from traindyno.report.view import Column, Table
 from traindyno.report.views import view_of
 from traindyno.report.wording import clean, one_line
@@ -28,7 +28,7 @@ def render_markdown(document: Document) -> str:
         "\n".join(
             [f"**{escape(first)}**", *(f"- {escape(line)}" for line in others)] if others else [f"**{escape(first)}**"]
         ),
-        *(f"```\n{clean(line)}\n```" for line in measured_loaders(view.adoptions(document))),
+        *(f"```\n{clean(line)}\n```" for line in measured_code(view.adoptions(document))),
         *(_table(table) for table in view.tables(document)),
         _bullets(view.verdicts(document)),
         _bullets(tuple(f"Warning: {warning}" for warning in document.warnings)),

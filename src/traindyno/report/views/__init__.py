@@ -1,21 +1,27 @@
 """How each kind of answer is told, one file each. To add one: a new file here and a line in `VIEWS`."""
 
 from traindyno.core.answers import (
+    AnatomyAnswer,
     CompareAnswer,
     Document,
     LoaderAnswer,
     MaxBatchAnswer,
     PlanAnswer,
+    SoakAnswer,
     StallsAnswer,
+    SwitchesAnswer,
     ThroughputAnswer,
 )
 from traindyno.report.document import answers_of
 from traindyno.report.view import View
+from traindyno.report.views.anatomy import ANATOMY
 from traindyno.report.views.compare import COMPARE
 from traindyno.report.views.loader import LOADER
 from traindyno.report.views.max_batch import MAX_BATCH
 from traindyno.report.views.plan import PLAN
+from traindyno.report.views.soak import SOAK
 from traindyno.report.views.stalls import STALLS
+from traindyno.report.views.switches import SWITCHES
 from traindyno.report.views.throughput import THROUGHPUT
 from traindyno.report.views.unanswered import UNANSWERED
 
@@ -26,6 +32,9 @@ VIEWS: dict[type, View] = {
     CompareAnswer: COMPARE,
     LoaderAnswer: LOADER,
     StallsAnswer: STALLS,
+    SwitchesAnswer: SWITCHES,
+    SoakAnswer: SOAK,
+    AnatomyAnswer: ANATOMY,
 }
 
 

@@ -65,10 +65,11 @@ class Flow:
             raise batch
         return batch
 
-    def next_epoch_seconds(self) -> float | None:
-        """Seconds to the first batch of another epoch; null for a stream whose workers persist, which never ends.
+    def next_epoch(self) -> tuple[float, Any] | None:
+        """Begin another epoch: seconds to its first batch, and the batch; null for a stream whose workers persist.
 
-        Workers that persist must be done with the epoch before, or they would finish what they had begun of it first.
+        Such a stream never ends. Workers that persist must be done with the epoch before, or they would finish what
+        they had begun of it first.
         """
         assert self._endless is not None
         if self._endless.loader.persistent_workers:
@@ -79,7 +80,12 @@ class Flow:
                 pass
         else:
             self._end_workers()
-        return self.start()[0]
+        return self.start()
+
+    def next_epoch_seconds(self) -> float | None:
+        """Seconds to the first batch of another epoch, if there is one."""
+        begun = self.next_epoch()
+        return None if begun is None else begun[0]
 
     def worker_cpu_seconds(self) -> float | None:
         """CPU time of all workers together so far; null when there are none, or one of them is gone."""

@@ -93,11 +93,13 @@ class PipelineSource:
         if settings.decoder == "nvjpeg":
             from traindyno.worker.data.gpu_decode import GpuDecoder
 
-            with GpuDecoder((take().inputs for _ in itertools.count()), device, self.size) as decoder:
+            taken = (take().inputs for _ in itertools.count())
+            with GpuDecoder(taken, device, self.size, channels_last=_channels_last(settings)) as decoder:
                 yield waits.around(decoder.__next__)
             return
         timed, non_blocking = waits.around(take), settings.pin_memory
-        yield lambda: _place(timed(), device, non_blocking)
+        channels_last = _channels_last(settings)
+        yield lambda: _place(timed(), device, non_blocking, channels_last)
 
     def warm(self, settings: Settings, seed: int, skipped: SkippedExamples | None, alive: Alive) -> Warmth:
         """Read the data once, by processes of their own: what is mapped there would count as memory of this one."""
@@ -152,7 +154,13 @@ def _one_batch(pipeline: Pipeline, batch_size: int) -> Batch:
     return pipeline.batch(Shuffled(len(pipeline.data), pipeline.seed, batch_size).drawn)
 
 
-def _place(batch: Batch, device: torch.device, non_blocking: bool) -> tuple[torch.Tensor, torch.Tensor]:
+def _channels_last(settings: Settings) -> bool:
+    return settings.memory_format == "channels_last"
+
+
+def _place(
+    batch: Batch, device: torch.device, non_blocking: bool, channels_last: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Bytes travel, a quarter of what floats would; the device makes of them what the model takes."""
-    images = normalise(batch.inputs.to(device, non_blocking=non_blocking))
+    images = normalise(batch.inputs.to(device, non_blocking=non_blocking), channels_last=channels_last)
     return images, batch.labels.to(device, non_blocking=non_blocking)

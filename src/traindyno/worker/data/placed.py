@@ -2,12 +2,13 @@
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, Self
 
 import torch
 
 from traindyno.core.records import Settings
+from traindyno.worker.batches import BatchSource, to_device
 from traindyno.worker.data.loadable import Loadable
 from traindyno.worker.data.stopwatch import Stopwatch
 
@@ -22,14 +23,29 @@ class Supply(Protocol):
     def renew(self) -> None: ...
 
 
+@contextlib.contextmanager
+def placing_whole(
+    take: Callable[[], Any], settings: Settings, device: torch.device, waits: Stopwatch
+) -> Iterator[Callable[[], Any]]:
+    """Batches that the model takes as they are: only moved to the device."""
+    timed, non_blocking = waits.around(take), settings.pin_memory
+    yield lambda: to_device(timed(), device, non_blocking)
+
+
 class PlacedSupply:
     """Takes from a supply on the host and places on the device; `waits` are told what a batch is waited for."""
 
     def __init__(
-        self, supply: Supply, source: Loadable, settings: Settings, device: torch.device, waits: Stopwatch
+        self,
+        supply: Supply,
+        source: BatchSource | Loadable,
+        settings: Settings,
+        device: torch.device,
+        waits: Stopwatch,
     ) -> None:
         self._supply = supply
-        self._placing = functools.partial(source.placing, supply.take, settings, device, waits)
+        placing = source.placing if isinstance(source, Loadable) else placing_whole
+        self._placing = functools.partial(placing, supply.take, settings, device, waits)
         self._open = contextlib.ExitStack()
         self._next: Callable[[], Any] = self._open.enter_context(self._placing())
 

@@ -12,7 +12,8 @@ class EndlessBatches:
     """The indices of whole batches, from one epoch straight into the next, until told to finish.
 
     So an epoch's edge, with what it costs, never falls between two readings of the clock. A part of a batch at the end
-    of an epoch is left out. `finish` ends the epoch that runs; to iterate anew begins the next.
+    of an epoch is left out. `finish` ends the epoch that runs; to iterate anew begins the next. `stop_at_epochs` makes
+    every epoch end by itself, as those of a plain loader do.
     """
 
     def __init__(self, epoch: Callable[[int], Iterable[int]], batch_size: int) -> None:
@@ -20,6 +21,7 @@ class EndlessBatches:
         self._batch_size = batch_size
         self._next_epoch = 0
         self._finished = False
+        self._stops_at_epochs = False
 
     def __iter__(self) -> Iterator[list[int]]:
         self._finished = False
@@ -35,9 +37,14 @@ class EndlessBatches:
                     f"an epoch ended before it gave one batch of {self._batch_size}",
                     "use a smaller batch, or let the sampler's __len__ tell the true number of examples",
                 )
+            if self._stops_at_epochs:
+                return
 
     def finish(self) -> None:
         self._finished = True
+
+    def stop_at_epochs(self) -> None:
+        self._stops_at_epochs = True
 
     def _whole_batches(self) -> Iterator[list[int]]:
         indices = iter(self._epoch(self._next_epoch))

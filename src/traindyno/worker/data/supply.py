@@ -5,8 +5,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+import torch
+
 from traindyno.core.records import Settings, TrialSpec
-from traindyno.worker.batches import host_bytes, own_copy
+from traindyno.worker.batches import BatchSource, host_bytes, own_copy
 from traindyno.worker.data.bad import SkippedExamples
 from traindyno.worker.data.flow import Flow
 from traindyno.worker.data.loadable import Loadable
@@ -77,7 +79,32 @@ class CachedSupply:
         raise AssertionError("cached batches do not run out")
 
 
-def cached_batches(supply: LoaderSupply, pinned: bool) -> list[Any]:
+class MadeUpSupply:
+    """Synthetic batches, each made in host memory when it is taken: what is fed where there is nothing to load."""
+
+    def __init__(self, source: BatchSource, spec: TrialSpec) -> None:
+        self._source, self._size = source, spec.settings.batch_size
+        self._seeds = itertools.count(spec.seed)
+
+    def start(self) -> tuple[float, Any]:
+        return 0.0, self.take()
+
+    def take(self) -> Any:
+        return self._source.batch(self._size, torch.device("cpu"), next(self._seeds))
+
+
+def host_batches(
+    source: BatchSource, spec: TrialSpec, skipped: SkippedExamples | None, alive: Callable[[], None]
+) -> list[Any]:
+    """Finished batches in host memory, by a loader that is closed again, or made up there; pinned as it would."""
+    pinned = spec.settings.pin_memory and torch.cuda.is_available()
+    if not isinstance(source, Loadable):
+        return cached_batches(MadeUpSupply(source, spec), pinned)
+    with LoaderSupply(source, spec, skipped, alive) as supply:
+        return cached_batches(supply, pinned)
+
+
+def cached_batches(supply: LoaderSupply | MadeUpSupply, pinned: bool) -> list[Any]:
     """A few batches, and copies of them until none can still be in the processor's cache when its turn comes.
 
     All are memory of this process: the shared memory of a loader may have no room for them.

@@ -5,10 +5,14 @@ from collections.abc import Callable
 from traindyno.core.records import Measurement, TrialSpec
 from traindyno.worker.channel import Channel
 from traindyno.worker.devices import Device
+from traindyno.worker.kinds.anatomy import measure_anatomy
 from traindyno.worker.kinds.feed import measure_feed
 from traindyno.worker.kinds.fit import measure_fit
 from traindyno.worker.kinds.load import measure_load
+from traindyno.worker.kinds.losses import measure_losses
+from traindyno.worker.kinds.pair import measure_pair
 from traindyno.worker.kinds.probe import measure_probe
+from traindyno.worker.kinds.soak import measure_soak
 from traindyno.worker.kinds.speed import measure_speed
 from traindyno.worker.kinds.train import measure_training
 
@@ -20,4 +24,8 @@ KINDS: dict[str, Kind] = {
     "probe": measure_probe,
     "load": measure_load,
     "feed": measure_feed,
+    "anatomy": measure_anatomy,
+    "losses": measure_losses,
+    "pair": measure_pair,
+    "soak": measure_soak,
 }

@@ -12,6 +12,11 @@ from traindyno.worker.data.affinity import restrict_to_cpus
 from traindyno.worker.devices import Device
 from traindyno.worker.flow_timing import DEFAULT_SECONDS
 from traindyno.worker.job import Job, build_job
+from traindyno.worker.knobs.checkpointing import checkpoint_activations
+from traindyno.worker.knobs.checks import check_settings
+from traindyno.worker.knobs.compiling import compile_model
+from traindyno.worker.knobs.flags import set_before_cuda, set_flags
+from traindyno.worker.knobs.layout import laid_out, lay_out_model
 from traindyno.worker.steps import Step, make_step
 from traindyno.worker.timing import Timing, time_steps
 
@@ -37,8 +42,10 @@ def set_up(spec: TrialSpec, device: Device, channel: Channel) -> Bench:
 
 
 def prepare(spec: TrialSpec, device: Device, channel: Channel) -> None:
-    """The trial's limits, before anything is built."""
+    """The trial's limits, and what must be settled before CUDA starts."""
     channel.phase("device")
+    check_settings(spec.settings, spec.workload.mode, device.torch_device)
+    set_before_cuda(spec.settings)
     if spec.feed.cpus is not None:
         restrict_to_cpus(spec.feed.cpus)
     device.prepare(spec)
@@ -46,16 +53,22 @@ def prepare(spec: TrialSpec, device: Device, channel: Channel) -> None:
 
 
 def build(spec: TrialSpec, device: Device, channel: Channel) -> Job:
+    """The workload with its model on the device, as the settings want it."""
     channel.phase("model")
     job = build_job(spec.workload, device.torch_device, lambda _done, _total: channel.step(0))
     job.model.to(device.torch_device)
+    set_flags(spec.settings)
+    lay_out_model(job.model, spec.settings)
+    if spec.settings.activation_checkpointing:
+        job.notes.extend(checkpoint_activations(job.model))
+    compile_model(job.model, spec.settings)
     return job
 
 
 def furnish(spec: TrialSpec, job: Job, device: Device, channel: Channel, start: float) -> Bench:
     """Put one batch on the device, and make the step."""
     channel.phase("data")
-    batch = job.batch(spec.settings.batch_size, device.torch_device, spec.seed)
+    batch = laid_out(job.batch(spec.settings.batch_size, device.torch_device, spec.seed), spec.settings)
     step = make_step(job, batch, spec.workload, spec.settings, device)
     device.synchronize()
     return Bench(job=job, batch=batch, step=step, start_up_seconds=time.monotonic() - start)

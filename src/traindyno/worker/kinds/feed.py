@@ -6,7 +6,6 @@ from itertools import chain
 from statistics import fmean
 
 import msgspec
-import torch
 
 from traindyno.analysis.intervals import median, median_interval
 from traindyno.core.loading import Loading
@@ -17,7 +16,7 @@ from traindyno.worker.data.bad import SkippedExamples
 from traindyno.worker.data.loadable import loadable
 from traindyno.worker.data.placed import PlacedSupply, Supply
 from traindyno.worker.data.stopwatch import Stopwatch
-from traindyno.worker.data.supply import CachedSupply, LoaderSupply, cached_batches
+from traindyno.worker.data.supply import CachedSupply, LoaderSupply, host_batches
 from traindyno.worker.data.usage import Usage
 from traindyno.worker.devices import Device
 from traindyno.worker.flow_timing import FlowTimer, FlowTiming, Pace, pace_of
@@ -99,8 +98,7 @@ def _from_loader(spec: TrialSpec, job: Job, device: Device, channel: Channel, sk
 
 def _from_cache(spec: TrialSpec, job: Job, device: Device, channel: Channel, skipped: SkippedExamples | None) -> Fed:
     channel.phase("data")
-    with LoaderSupply(loadable(job.source), spec, skipped, lambda: channel.step(0)) as supply:
-        batches = cached_batches(supply, pinned=spec.settings.pin_memory and torch.cuda.is_available())
+    batches = host_batches(job.source, spec, skipped, lambda: channel.step(0))
     told = _timed(CachedSupply(batches), CACHED_PACE, spec, job, device, channel, lambda: None)
     return Fed(told, Loading(batch_bytes=host_bytes(batches[0])))
 
@@ -115,6 +113,6 @@ def _timed(
     at_start: Callable[[], None],
 ) -> FlowTiming:
     waits = Stopwatch()
-    with PlacedSupply(supply, loadable(job.source), spec.settings, device.torch_device, waits) as placed:
+    with PlacedSupply(supply, job.source, spec.settings, device.torch_device, waits) as placed:
         step = make_fed_step(job, placed.next, spec.workload, spec.settings, device)
         return FlowTimer(step, placed, waits, pace, device, channel, at_start).run(spec.budget)

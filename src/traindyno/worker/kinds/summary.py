@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from traindyno.analysis.intervals import median, median_interval
+from traindyno.core.anatomy import Anatomy
 from traindyno.core.loading import Loading
 from traindyno.core.records import Block, Measurement, Memory, TrialSpec
 from traindyno.worker.devices import Device
@@ -56,6 +57,7 @@ def measurement_of(
     memory: Memory | None = None,
     examples_in_data: int | None = None,
     loading: Loading | None = None,
+    anatomy: Anatomy | None = None,
     notes: Sequence[str] = (),
 ) -> Measurement:
     """The median of the counted blocks with its interval; every block is kept as a raw sample."""
@@ -78,5 +80,6 @@ def measurement_of(
         loss=loss,
         examples_in_data=examples_in_data,
         loading=loading,
+        anatomy=anatomy,
         notes=tuple(notes),
     )

@@ -1,0 +1,165 @@
+"""What a long run has shown, in sentences: each with its numbers, and with what to do about it."""
+
+from collections.abc import Iterator
+
+from traindyno.analysis.intervals import Interval, median
+from traindyno.analysis.soak_change import Change
+from traindyno.analysis.soak_drift import LEAST_SECONDS
+from traindyno.analysis.soak_epochs import FirstEpoch, Pause
+from traindyno.analysis.soak_neighbours import Neighbours
+from traindyno.analysis.soak_run import SoakRun, known_values
+from traindyno.analysis.soak_stalls import PeriodicStall
+from traindyno.analysis.soak_throttle import POWER, is_thermal
+from traindyno.core.answers import Throttle
+from traindyno.core.records import Settings
+from traindyno.core.units import format_percent, format_seconds
+
+LEAST_CLOCK_CHANGE = 0.02
+LEAST_PAUSE_SHARE = 0.01
+LEAST_WAIT_SHARE = 0.05
+ENDS = 0.2
+COSTLY_SAMPLING = 0.01
+CROWDED = 0.5
+
+
+def drift_verdict(
+    run: SoakRun, drift: tuple[float, Interval] | None, change: Change | None, throttle: Throttle
+) -> Iterator[str]:
+    """How the rate changed, at once or bit by bit, or why that cannot be said."""
+    if change is not None:
+        how, when = "fell" if change.ratio < 1 else "rose", format_seconds(change.at_seconds)
+        cause = _cause_words(throttle) if change.ratio < 1 else ""
+        size = format_percent(abs(1 - change.ratio))
+        yield f"Throughput {how} all at once, by {size} after {when}{_clock_words(run)}{cause}."
+    since = f"after the first {format_seconds(run.settled_from)}"
+    if drift is None:
+        left = run.seconds - run.settled_from
+        yield (
+            f"Too short to tell a drift: {format_seconds(left)} are left {since}, and at least "
+            f"{format_seconds(LEAST_SECONDS)} are needed. Give more --minutes."
+        )
+        return
+    value, (low, high) = drift
+    if low <= 0 <= high:
+        none = "No drift is shown" if change is None else "Besides, no steady drift is shown"
+        yield f"{none}: throughput changed by {value:+.2f} % per minute ({low:+.2f} to {high:+.2f}) {since}."
+        return
+    fell = value < 0
+    least, most = sorted((abs(low), abs(high)))
+    yield (
+        f"Throughput {'fell' if fell else 'rose'} {abs(value):.2f} % per minute ({least:.2f} to {most:.2f}) "
+        f"{since}{_clock_words(run)}{_cause_words(throttle) if fell else ''}."
+    )
+
+
+def throttle_verdicts(throttle: Throttle, on_gpu: bool) -> Iterator[str]:
+    """Heat, the power limit, and whatever else held the clocks, each for itself."""
+    if not throttle.known:
+        why = "the driver does not tell" if on_gpu else "no GPU was read"
+        yield f"Whether clocks were held back by heat or power is unknown: {why}."
+        return
+    thermal = [reason for reason in _reasons(throttle) if is_thermal(reason)]
+    others = [reason for reason in _reasons(throttle) if not is_thermal(reason) and reason not in POWER]
+    if throttle.thermal:
+        yield (
+            f"Heat held the clocks back: {_extent(throttle, thermal)}. Check fans and airflow "
+            "(nvidia-smi -q -d TEMPERATURE), or lower the power limit so that the clocks stay even."
+        )
+    if throttle.power_cap:
+        power = [reason for reason in _reasons(throttle) if reason in POWER]
+        yield f"The power limit set the clocks: {_extent(throttle, power)}. That is no heat, and no fault by itself."
+    if others:
+        yield f"Something else held the clocks: {_extent(throttle, others)}."
+    if not (throttle.thermal or throttle.power_cap or others):
+        yield "The clocks were held back by neither heat nor the power limit."
+
+
+def epoch_verdicts(first: FirstEpoch | None, pause: Pause | None, settings: Settings) -> Iterator[str]:
+    if first is not None and first.clear:
+        how = "slower" if first.ratio < 1 else "faster"
+        why = " Data read for the first time, and caches still empty, do that." if first.ratio < 1 else ""
+        yield f"The first epoch was {format_percent(abs(1 - first.ratio))} {how} than the later ones.{why}"
+    if pause is None:
+        return
+    share = "" if pause.share is None else f", {format_percent(pause.share)} of the epoch"
+    edges = f"median of {pause.edges}" if pause.edges > 1 else "seen once"
+    text = f"After each epoch training paused for {format_seconds(pause.seconds)} ({edges}{share})"
+    if (pause.share or 0.0) < LEAST_PAUSE_SHARE:
+        yield f"{text}, which hardly counts."
+    elif settings.num_workers and not settings.persistent_workers:
+        yield f"{text}: workers start anew and fill up. Try --set persistent_workers=true."
+    else:
+        yield f"{text}: the first batches of an epoch are waited for."
+
+
+def stall_verdicts(run: SoakRun, stall: PeriodicStall | None) -> Iterator[str]:
+    if stall is not None:
+        yield (
+            f"Every {format_seconds(stall.period_seconds)} a stall of about {format_seconds(stall.lost_seconds)} came "
+            f"back ({stall.count} times): look for something that runs at that pace, such as writing logs or "
+            "checkpoints, or another program's timer."
+        )
+    waits = [block.wait_seconds for block in run.soak.blocks if block.wait_seconds is not None]
+    if waits and sum(waits) / run.seconds >= LEAST_WAIT_SHARE:
+        share = format_percent(sum(waits) / run.seconds, 0)
+        yield f"{share} of the run was spent waiting for batches: `traindyno stalls` says for what."
+
+
+def neighbour_verdicts(neighbours: Neighbours) -> Iterator[str]:
+    if neighbours.gpu_processes:
+        many = "another process" if neighbours.gpu_processes == 1 else f"{neighbours.gpu_processes} other processes"
+        yield f"Noisy neighbour: {many} used the GPU during the run. Wait for a quiet machine, or choose another GPU."
+    if neighbours.slowed is not None:
+        yield (
+            f"Noisy neighbour: while other programs took up to {format_percent(neighbours.highest_share or 0.0, 0)} of "
+            f"the CPUs, training was {format_percent(neighbours.slowed)} slower. Run them elsewhere or at another time."
+        )
+    elif (neighbours.usual_share or 0.0) >= CROWDED:
+        yield (
+            f"Not alone: other programs took {format_percent(neighbours.usual_share or 0.0, 0)} of the CPUs all along. "
+            "On a quiet machine training may be faster, and steadier."
+        )
+
+
+def sampling_verdict(cost: float | None) -> Iterator[str]:
+    if cost is not None and cost > COSTLY_SAMPLING:
+        yield f"Reading the machine took {format_percent(cost)} of one CPU, which is more than it should."
+
+
+def _clock_words(run: SoakRun) -> str:
+    """What the clocks did meanwhile, from the first readings to the last."""
+    settled = [reading for reading in run.busy_readings if run.seconds_of(reading) >= run.settled_from]
+    clocks = known_values(settled, "sm_clock_mhz")
+    part = max(1, round(ENDS * len(clocks)))
+    if len(clocks) < 2 * part:
+        return ""
+    before, after = median(clocks[:part]), median(clocks[-part:])
+    if abs(after - before) < LEAST_CLOCK_CHANGE * before:
+        return f": the clocks stayed at {after:.0f} MHz"
+    return f": the clocks {'fell' if after < before else 'rose'} from {before:.0f} to {after:.0f} MHz"
+
+
+def _cause_words(throttle: Throttle) -> str:
+    thermal = [reason for reason in _reasons(throttle) if is_thermal(reason)]
+    if not throttle.known:
+        return ""
+    if thermal:
+        return f"; the driver reports {_extent(throttle, thermal)}"
+    return "; the driver reports no heat"
+
+
+def _reasons(throttle: Throttle) -> list[str]:
+    return list(dict.fromkeys((*throttle.shares, *throttle.seconds)))
+
+
+def _extent(throttle: Throttle, reasons: list[str]) -> str:
+    """`thermal software slowdown for 43 % of the time (41 s by the driver's counter)`."""
+    return ", ".join(_one_extent(throttle, reason) for reason in reasons)
+
+
+def _one_extent(throttle: Throttle, reason: str) -> str:
+    share, seconds = throttle.shares.get(reason), throttle.seconds.get(reason)
+    counted = "" if seconds is None else f"{format_seconds(seconds)} by the driver's counter"
+    if share is None:
+        return f"{reason} ({counted})"
+    return f"{reason} for {format_percent(share, 0)} of the time{f' ({counted})' if counted else ''}"

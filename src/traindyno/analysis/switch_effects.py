@@ -1,0 +1,106 @@
+"""The ratio of two settings over several pairs, with an interval that covers the variation between processes.
+
+Two or three pairs of one switch say little about how far processes differ. All switches of a study together say it
+well, if it is taken to be alike for all: their variances are pooled, on logarithms.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from traindyno.analysis.intervals import UNKNOWN, Interval, median, ratio_interval, t_quantile
+from traindyno.core.base import Record
+from traindyno.core.records import Arm, Measurement, Pair
+
+LARGEST_HALF = 3.0
+"""An interval that reaches further than this, on logarithms (twentyfold), says as little as one without ends."""
+
+
+class Spread(Record, frozen=True):
+    """How far the logarithms of ratios differ from pair to pair; with no degrees of freedom it is not known."""
+
+    standard_deviation: float
+    degrees_of_freedom: int
+
+
+def pooled_spread(groups: Iterable[Sequence[Pair]]) -> Spread:
+    """The spread between pairs of the same two settings, pooled over all groups that have at least two."""
+    squares, degrees = 0.0, 0
+    for logarithms in ([math.log(pair.ratio) for pair in group] for group in groups):
+        if len(logarithms) >= 2:
+            mean = math.fsum(logarithms) / len(logarithms)
+            squares += math.fsum((value - mean) ** 2 for value in logarithms)
+            degrees += len(logarithms) - 1
+    return Spread(standard_deviation=math.sqrt(squares / degrees) if degrees else 0.0, degrees_of_freedom=degrees)
+
+
+def effect_of(pairs: Sequence[Pair], spread: Spread) -> tuple[float, Interval]:
+    """The median ratio and its 95 % interval, at least as wide as what the pairs' own blocks leave open."""
+    logarithms = [math.log(pair.ratio) for pair in pairs]
+    mean = math.fsum(logarithms) / len(pairs)
+    half = max(_between(spread, len(pairs)), _within(pairs, spread))
+    ratio = math.exp(median(logarithms))
+    if half > LARGEST_HALF:
+        return ratio, UNKNOWN
+    return ratio, (min(ratio, math.exp(mean - half)), max(ratio, math.exp(mean + half)))
+
+
+def _between(spread: Spread, count: int) -> float:
+    if spread.degrees_of_freedom == 0:
+        return 0.0
+    return t_quantile(spread.degrees_of_freedom) * spread.standard_deviation / math.sqrt(count)
+
+
+def _within(pairs: Sequence[Pair], spread: Spread) -> float:
+    """Half the width of the mean's interval, if blocks were all that varied.
+
+    A pair too short to have an interval of its own says nothing; where there is no other, all is possible.
+    """
+    known = [pair.ci95 for pair in pairs if 0 < pair.ci95[0] <= pair.ci95[1] < math.inf]
+    if not known:
+        return 0.0 if spread.degrees_of_freedom else math.inf
+    return math.hypot(*(math.log(high / low) / 2 for low, high in known)) / len(known)
+
+
+def pair_apart(baseline: Measurement, candidate: Measurement) -> Pair:
+    """Two fresh processes, one after the other, told as a pair: for settings that do not fit the device together."""
+    ratio, ci95 = ratio_interval(candidate.step_seconds, candidate.ci95, baseline.step_seconds, baseline.ci95)
+    return Pair(baseline=_arm(baseline), candidate=_arm(candidate), turns=(), ratio=ratio, ci95=ci95)
+
+
+def _arm(measurement: Measurement) -> Arm:
+    return Arm(
+        step_seconds=measurement.step_seconds,
+        ci95=measurement.ci95,
+        steady=measurement.steady,
+        memory=measurement.memory,
+        start_up_seconds=measurement.start_up_seconds,
+        first_step_seconds=measurement.first_step_seconds,
+        warm_up_seconds=measurement.warm_up_seconds,
+        warm_up_steps=measurement.warm_up_steps,
+        loss=measurement.loss,
+        notes=measurement.notes,
+    )
+
+
+def memory_ratio(pairs: Sequence[Pair]) -> float | None:
+    """The candidate's peak as a share of the baseline's."""
+    known = [pair for pair in pairs if pair.baseline.memory.peak_bytes > 0]
+    if not known:
+        return None
+    return median([pair.candidate.memory.peak_bytes / pair.baseline.memory.peak_bytes for pair in known])
+
+
+def warm_up_seconds(pair: Pair) -> float:
+    """What the candidate takes longer than the baseline to reach its steady step; never below zero."""
+    return max(0.0, _extra_seconds(pair.candidate) - _extra_seconds(pair.baseline))
+
+
+def pays_back_after(pairs: Sequence[Pair]) -> int | None:
+    """From how many steps on the whole run is shorter, the first warm-up included; null if steps are not shorter."""
+    gained = median([pair.baseline.step_seconds - pair.candidate.step_seconds for pair in pairs])
+    return math.ceil(warm_up_seconds(pairs[0]) / gained) if gained > 0 else None
+
+
+def _extra_seconds(arm: Arm) -> float:
+    """What the first steps took beyond as many steady ones."""
+    return arm.first_step_seconds + arm.warm_up_seconds - (1 + arm.warm_up_steps) * arm.step_seconds

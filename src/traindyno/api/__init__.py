@@ -1,0 +1,8 @@
+"""The Python API: the same use cases as the command line, returning the same answers."""
+
+from traindyno.api.batches import compare, max_batch, plan, throughput
+from traindyno.api.data import loader, stalls
+from traindyno.api.steps import anatomy, soak
+from traindyno.api.switching import switches
+
+__all__ = ["anatomy", "compare", "loader", "max_batch", "plan", "soak", "stalls", "switches", "throughput"]

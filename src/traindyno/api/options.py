@@ -1,0 +1,93 @@
+"""Free options sorted into the records they belong to, and the checks that all use cases share."""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from traindyno.app.context import Context
+from traindyno.core.base import Record
+from traindyno.core.errors import UsageError
+from traindyno.core.events import Emit
+from traindyno.core.records import Mode, OptimizerName, Settings, WorkloadSpec
+from traindyno.core.requests import Bench
+from traindyno.core.sweeps import Sweep, parse_sweep
+
+R = TypeVar("R", bound=Record)
+
+_WORKLOAD_OPTIONS = ("mode", "data", "skip_bad", "image_size", "classes", "optimizer", "conv1_stride")
+_OF_BENCH = ("precision", "device")
+_SETTINGS = tuple(name for name in Settings.__struct_fields__ if name not in ("batch_size", *_OF_BENCH))
+
+
+def checked(request: R) -> R:
+    """Refuse values of the wrong type or out of range before anything is measured."""
+    try:
+        msgspec.convert(msgspec.to_builtins(request), type(request))
+    except msgspec.ValidationError as error:
+        raise UsageError(f"an option has a wrong value: {error}", "see help(traindyno.max_batch)") from None
+    margin = getattr(request, "margin", 0.0)
+    if not 0 <= margin < 1:
+        raise UsageError(f"a margin of {margin} is no share of memory", "write 5 % as 0.05")
+    return request
+
+
+def split(options: dict[str, Any]) -> tuple[dict[str, Any], Bench]:
+    """Sort free options into those of the workload and those of the bench; unknown names are refused."""
+    workload = {name: value for name, value in options.items() if name in _WORKLOAD_OPTIONS}
+    rest = {name: value for name, value in options.items() if name not in workload}
+    unknown = set(rest) - set(Bench.__struct_fields__)
+    if unknown:
+        known = ", ".join((*_WORKLOAD_OPTIONS, *Bench.__struct_fields__))
+        raise UsageError(f"there is no option {', '.join(sorted(unknown))}", f"known options: {known}")
+    return workload, Bench(**{"device": "auto", **rest})
+
+
+def sweep_of(batch_size: str | int | list[int]) -> Sweep:
+    """Batch sizes as the command line reads them, or as numbers."""
+    sizes = [batch_size] if isinstance(batch_size, int) else batch_size
+    return parse_sweep(sizes if isinstance(sizes, str) else ",".join(map(str, sizes)))
+
+
+def take_settings(options: dict[str, Any], batch_size: int) -> Settings:
+    """The settings of a run among free options: `num_workers`, `memory_format`, `compile` and so on."""
+    chosen = {name: value for name, value in options.items() if name in (*_SETTINGS, "precision")}
+    return Settings(batch_size=batch_size, **chosen)
+
+
+def without_settings(options: dict[str, Any]) -> dict[str, Any]:
+    """What is left of free options for the workload and the bench."""
+    return {name: value for name, value in options.items() if name not in _SETTINGS}
+
+
+def workload_of(
+    model: Any,
+    mode: Mode = "train",
+    image_size: int | None = None,
+    classes: int | None = None,
+    optimizer: OptimizerName = "sgd",
+    conv1_stride: int | None = None,
+    data: str | None = None,
+    skip_bad: bool = False,
+) -> WorkloadSpec:
+    from traindyno.app.sources import hash_source
+
+    if not isinstance(model, str):
+        raise UsageError(
+            "a model object cannot be rebuilt in a fresh process",
+            "write a function that builds it to a file and pass 'file.py:function'",
+        )
+    return WorkloadSpec(
+        model=model,
+        mode=mode,
+        data="synthetic:" if data is None else data,
+        image_size=image_size,
+        classes=classes,
+        optimizer=optimizer,
+        conv1_stride=conv1_stride,
+        source_sha256=hash_source(model),
+        skip_bad=skip_bad,
+    )
+
+
+def context_of(store: str, name: str | None, on_event: Emit | None) -> Context:
+    return Context(store=store, name=name) if on_event is None else Context(store=store, name=name, emit=on_event)

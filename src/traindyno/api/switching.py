@@ -1,0 +1,50 @@
+"""Which switches make training faster: `switches`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from traindyno.api.options import checked, context_of, split, take_settings, without_settings, workload_of
+from traindyno.app.context import DEFAULT_STORE
+from traindyno.core.answers import SwitchesAnswer
+from traindyno.core.events import Emit
+from traindyno.core.requests import SwitchesRequest
+
+
+def switches(
+    model: str,
+    *,
+    batch_size: int = 64,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    max_autotune: bool = False,
+    combine: bool = True,
+    check_losses: bool = True,
+    repeats: int = 2,
+    trial_seconds: float = 3.0,
+    store: str = DEFAULT_STORE,
+    name: str | None = None,
+    on_event: Emit | None = None,
+    **options: Any,
+) -> SwitchesAnswer:
+    """Find which switches make training faster, each alone against the baseline and then together.
+
+    `only` and `skip` name switches. Further options are the settings of the baseline (`memory_format`, `compile` and
+    all others of `Settings`), and those of `max_batch`.
+    """
+    from traindyno.app.switches import switches as use_case
+
+    workload_options, bench = split(without_settings(options))
+    request = SwitchesRequest(
+        workload=workload_of(model, **workload_options),
+        bench=bench,
+        settings=take_settings(options, batch_size),
+        only=tuple(only),
+        skip=tuple(skip),
+        max_autotune=max_autotune,
+        combine=combine,
+        check_losses=check_losses,
+        repeats=repeats,
+        trial_seconds=trial_seconds,
+    )
+    answer: SwitchesAnswer = use_case(checked(request), context_of(store, name, on_event)).answer
+    return answer

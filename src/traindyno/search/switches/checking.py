@@ -1,0 +1,93 @@
+"""The losses of a study of switches: which are looked at, and what becomes of a combination whose loss differs."""
+
+import math
+from collections.abc import Sequence
+
+from traindyno.analysis.switch_candidates import Candidate, all_applied
+from traindyno.analysis.switch_choice import may_combine
+from traindyno.analysis.switch_findings import Findings, Members
+from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import Settings, TrialRecord, TrialSpec
+from traindyno.search.switches.trying import Trying, Wanted, losses_batch, losses_spec
+
+
+class Checking:
+    """Losses with and without switches. `unchecked` is why none are looked at, if so."""
+
+    def __init__(self, template: TrialSpec, candidates: Sequence[Candidate], unchecked: str | None) -> None:
+        self._template = template
+        self._candidates = candidates
+        self._unchecked = unchecked
+        every = (template.settings, *(candidate.applied(template.settings) for candidate in candidates))
+        parts = math.lcm(*(settings.accumulation_steps for settings in every))
+        self._batch_size = losses_batch(template.settings.batch_size, parts)
+
+    @property
+    def checked(self) -> list[Candidate]:
+        """What may have to be looked at."""
+        return [each for each in self._candidates if self._unchecked is None and each.changes_arithmetic]
+
+    def run(self, findings: Findings) -> Trying[None]:
+        """The baseline over its seeds, then every switch that changes arithmetic and may be adopted."""
+        for candidate in self._candidates:
+            if (note := self._reason_not(findings, candidate)) is not None:
+                findings.checks[candidate] = LossCheck(note=note)
+        left = [candidate for candidate in self._candidates if candidate not in findings.checks]
+        if left:
+            yield from self._baseline(findings)
+        for candidate in left:
+            settings = candidate.applied(self._template.settings)
+            record = yield self._wanted(settings, f"the losses with {candidate.name}")
+            findings.checks[candidate] = _checked(findings, record)
+
+    def _baseline(self, findings: Findings) -> Trying[None]:
+        for seed in range(SEEDS):
+            record = yield self._wanted(self._template.settings, f"the baseline's losses, seed {seed}", seed)
+            if record.failure is not None:
+                findings.failed_losses = record.failure.message
+            findings.baseline_losses.append(_final(record))
+
+    def _reason_not(self, findings: Findings, candidate: Candidate) -> str | None:
+        effect = findings.effect(candidate)
+        if effect is None:
+            return "it failed"
+        if not candidate.changes_arithmetic:
+            return "same arithmetic"
+        if effect[1][1] < 1.0 and not may_combine(findings, candidate):
+            return "slower"
+        return self._unchecked
+
+    def sound_part(self, findings: Findings, held: Members) -> Trying[Members]:
+        """What is held, if its loss agrees; else without the switch whose own loss is furthest off, if that does."""
+        if (yield from self._is_sound(findings, held)):
+            return held
+        rounding = [member for member in held if member.changes_arithmetic]
+        findings.dropped = max(rounding, key=lambda member: abs(findings.checks[member].difference or 0.0))
+        rest = tuple(member for member in held if member != findings.dropped)
+        return rest if (yield from self._is_sound(findings, rest)) else ()
+
+    def _is_sound(self, findings: Findings, members: Members) -> Trying[bool]:
+        """A single switch has been looked at already."""
+        rounds = any(member.changes_arithmetic for member in members)
+        if self._unchecked is not None or not rounds or len(members) == 1:
+            return True
+        settings = all_applied(members, self._template.settings)
+        record = yield self._wanted(settings, "the losses of the combination")
+        findings.members_check = _checked(findings, record)
+        return findings.members_check.sound
+
+    def _wanted(self, settings: Settings, reason: str, seed: int = 0) -> Wanted:
+        return Wanted(spec=losses_spec(self._template, settings, self._batch_size, seed), reason=reason)
+
+
+def _final(record: TrialRecord) -> float:
+    return math.nan if record.measurement is None else final_loss(record.measurement.losses)
+
+
+def _checked(findings: Findings, record: TrialRecord) -> LossCheck:
+    if record.failure is None:
+        return check_loss(findings.baseline_losses, _final(record))
+    if record.outcome is Outcome.NONFINITE:
+        return LossCheck(agrees=False, note="the loss is not finite")
+    return LossCheck(note=f"its check failed: {record.failure.message}", failed=True)

@@ -1,0 +1,27 @@
+"""How many trials a study of switches still takes, as far as one can tell."""
+
+from collections.abc import Sequence
+
+from traindyno.analysis.switch_candidates import Candidate
+from traindyno.analysis.switch_findings import Findings, Tried
+from traindyno.analysis.switch_losses import SEEDS
+from traindyno.search.switches.climb import MOST_PAIRS
+
+
+def trials_left(
+    findings: Findings, candidates: Sequence[Candidate], checked: Sequence[Candidate], repeats: int, combine: bool
+) -> int:
+    """The rest of the rounds and of the losses, and about one attempt to combine for each partner."""
+    singles = sum(_pairs_left(findings.singles.get(candidate, Tried()), repeats) for candidate in candidates)
+    losses = max(0, SEEDS - len(findings.baseline_losses)) if checked else 0
+    losses += sum(candidate not in findings.checks for candidate in checked)
+    if not combine or not candidates:
+        return singles + losses
+    partners = sum(candidate.partner for candidate in candidates)
+    attempts = 0 if findings.final is not None else max(0, min(MOST_PAIRS, partners + 1) - len(findings.rungs))
+    final = repeats - (0 if findings.final is None else len(findings.final.pairs))
+    return singles + losses + attempts + final + (findings.members_check is None and bool(checked))
+
+
+def _pairs_left(tried: Tried, repeats: int) -> int:
+    return 0 if tried.failure is not None or tried.apart else repeats - len(tried.pairs)

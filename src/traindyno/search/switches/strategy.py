@@ -1,0 +1,116 @@
+"""The study of switches: each alone against an interleaved baseline, their losses, then the greedy combination.
+
+It is one generator that hands out trials and is sent their records. `ask` replays it over the history: the first
+trial that is not there is the next one, so that a study cut at any point goes on as if it had never stopped.
+"""
+
+import random
+from collections.abc import Sequence
+
+from traindyno.analysis.switch_candidates import Candidate, all_applied
+from traindyno.analysis.switch_choice import climbing_order
+from traindyno.analysis.switch_findings import Findings, Members, Tried
+from traindyno.core.records import Settings, TrialRecord, TrialSpec
+from traindyno.search.strategy import Proposal
+from traindyno.search.switches.checking import Checking
+from traindyno.search.switches.climb import Climb
+from traindyno.search.switches.expecting import trials_left
+from traindyno.search.switches.trying import Trying, Wanted, compare
+
+NO_LOSS = "inference has none"
+
+
+class SwitchesPlan:
+    """The strategy behind `switches`. The template's settings are the baseline, its budget that of a pair."""
+
+    def __init__(
+        self,
+        template: TrialSpec,
+        candidates: Sequence[Candidate],
+        *,
+        combine: bool = True,
+        check_losses: bool = True,
+        repeats: int = 2,
+        seed: int = 0,
+    ) -> None:
+        self._template = template
+        self._all = tuple(candidates)
+        self._candidates = [candidate for candidate in candidates if candidate.skipped_because is None]
+        self._combine = combine
+        unchecked = "not asked for" if not check_losses else None if template.workload.mode == "train" else NO_LOSS
+        self._checking = Checking(template, self._candidates, unchecked)
+        self._repeats = max(1, repeats)
+        self._seed = seed
+
+    def ask(self, history: Sequence[TrialRecord]) -> Proposal | None:
+        wanted, findings = self._replay(history)
+        if wanted is None:
+            return None
+        left = trials_left(findings, self._candidates, self._checking.checked, self._repeats, self._combine)
+        return Proposal(spec=wanted.spec, reason=wanted.reason, expected_trials=len(history) + max(1, left))
+
+    def findings(self, history: Sequence[TrialRecord]) -> Findings:
+        """What the trials so far have shown."""
+        return self._replay(history)[1]
+
+    def _replay(self, history: Sequence[TrialRecord]) -> tuple[Wanted | None, Findings]:
+        done = {record.spec.key: record for record in history}
+        findings = Findings(candidates=self._all)
+        study = self._study(findings)
+        try:
+            wanted = next(study)
+            while (record := done.get(wanted.spec.key)) is not None:
+                wanted = study.send(record)
+        except StopIteration:
+            return None, findings
+        return wanted, findings
+
+    def _study(self, findings: Findings) -> Trying[None]:
+        yield from self._singles(findings)
+        if findings.baseline_failure is not None:
+            return
+        yield from self._checking.run(findings)
+        order = climbing_order(findings) if self._combine else ()
+        if order:
+            climb = Climb(self._template, findings, order)
+            yield from climb.run()
+            members = yield from self._checking.sound_part(findings, climb.held)
+            yield from self._against_baseline(findings, members)
+        findings.ended = True
+
+    def _singles(self, findings: Findings) -> Trying[None]:
+        """Rounds of one pair for each switch, in an order that depends on the seed and the round alone."""
+        for repeat in range(self._repeats):
+            for candidate in self._round(repeat):
+                before = findings.singles.get(candidate, Tried())
+                if before.failure is not None or before.apart:
+                    continue
+                reason = f"{candidate.name} alone, round {repeat + 1} of {self._repeats}"
+                settings = candidate.applied(self._template.settings)
+                tried = yield from self._pair(settings, repeat, reason, candidate)
+                if tried.of_baseline:
+                    findings.baseline_failure = tried.failure
+                    return
+                findings.singles[candidate] = before.and_then(tried)
+
+    def _pair(self, settings: Settings, repeat: int, reason: str, candidate: Candidate | None = None) -> Trying[Tried]:
+        supply = "resident" if candidate is None else candidate.supply
+        return (yield from compare(self._template, settings, self._template.settings, supply, repeat, reason))
+
+    def _round(self, repeat: int) -> list[Candidate]:
+        return sorted(
+            self._candidates,
+            key=lambda candidate: random.Random(f"{self._seed} {repeat} {candidate.name}").random(),
+        )
+
+    def _against_baseline(self, findings: Findings, members: Members) -> Trying[None]:
+        """Fresh pairs, for what was chosen because it looked good must not be judged by that look."""
+        findings.members = members
+        tried = Tried()
+        for repeat in range(self._repeats):
+            if not members or tried.failure is not None or tried.apart:
+                break
+            settings = all_applied(members, self._template.settings)
+            reason = f"the combination against the baseline, {repeat + 1} of {self._repeats}"
+            tried = tried.and_then((yield from self._pair(settings, self._repeats + repeat, reason)))
+            findings.final = tried

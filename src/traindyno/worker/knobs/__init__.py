@@ -1,0 +1,1 @@
+"""What each setting does inside a trial, one file per knob or two."""

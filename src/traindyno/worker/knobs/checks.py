@@ -1,0 +1,43 @@
+"""Settings that make no sense together are refused before anything is built."""
+
+import torch
+
+from traindyno.core.errors import UsageError
+from traindyno.core.records import Mode, Settings
+
+_DEFAULT = Settings(batch_size=1)
+_ONLY_CUDA = ("cudnn_benchmark", "tf32", "expandable_segments")
+_ONLY_CPU = ("threads",)
+_ONLY_TRAINING = ("optimizer_kernel", "accumulation_steps", "activation_checkpointing", "read_metrics")
+
+
+def check_settings(settings: Settings, mode: Mode, device: torch.device) -> None:
+    """Raise for a knob that does nothing on this device or in this mode, rather than measure nothing of it."""
+    on_cpu = device.type == "cpu"
+    for name in _ONLY_CUDA if on_cpu else _ONLY_CPU:
+        if _turned(settings, name):
+            where = "a GPU" if on_cpu else "a CPU"
+            raise UsageError(
+                f"{name} only matters on {where}, and this runs on {device}", f"leave {name} at its default"
+            )
+    if on_cpu and (settings.determinism == "cudnn" or settings.compile == "reduce-overhead"):
+        knob = "determinism=cudnn" if settings.determinism == "cudnn" else "compile=reduce-overhead"
+        raise UsageError(f"{knob} only matters on a GPU, and this runs on {device}", "choose another value for it")
+    for name in _ONLY_TRAINING if mode == "infer" else ():
+        if _turned(settings, name):
+            raise UsageError(f"{name} only matters in training", f"leave {name} at its default, or use --mode train")
+    _check_counts(settings)
+
+
+def _check_counts(settings: Settings) -> None:
+    if settings.threads is not None and settings.threads < 1:
+        raise UsageError(f"{settings.threads} threads cannot compute anything", "use at least 1, or leave it away")
+    if settings.accumulation_steps < 1 or settings.batch_size % settings.accumulation_steps:
+        raise UsageError(
+            f"a batch of {settings.batch_size} cannot be computed in {settings.accumulation_steps} equal parts",
+            "let accumulation_steps divide the batch size",
+        )
+
+
+def _turned(settings: Settings, name: str) -> bool:
+    return bool(getattr(settings, name) != getattr(_DEFAULT, name))

@@ -1,0 +1,298 @@
+"""What a long run is concluded to show, from runs in which it was planted."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.soak_runs import BATCH, correlated, record, request, told
+from traindyno.analysis.soak import conclude_soak
+from traindyno.analysis.soak_change import sudden_change
+from traindyno.analysis.soak_drift import drift_of
+from traindyno.analysis.soak_neighbours import rank_correlation
+from traindyno.analysis.soak_run import SoakRun
+from traindyno.analysis.soak_stalls import periodic_stall
+from traindyno.core.answers import SoakAnswer
+from traindyno.core.records import Settings, TrialRecord
+
+
+def concluded(run: TrialRecord, **fields: Any) -> SoakAnswer:
+    return conclude_soak(request(**fields), run, seconds=1.0)
+
+
+def falling(percent_per_minute: float, seconds: float = 300.0) -> Any:
+    """Speed that changes by so much of what it has in the middle of the run."""
+    return lambda at: 1 + percent_per_minute * (at - seconds / 2) / 6000
+
+
+def points(seed: int, likeness: float, percent: float, count: int) -> list[tuple[float, float]]:
+    factor, speed = correlated(seed, likeness, 0.02), falling(percent, count)
+    return [(float(at), 1000 * speed(at) * factor()) for at in range(count)]
+
+
+@pytest.mark.parametrize("likeness", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("percent", [0.0, -1.5])
+def test_the_interval_of_a_drift_holds_the_truth_about_95_times_in_100(likeness: float, percent: float) -> None:
+    held = 0
+    for seed in range(150):
+        drift = drift_of(points(seed, likeness, percent, 240))
+        assert drift is not None
+        held += drift[1][0] <= percent <= drift[1][1]
+    assert 0.89 <= held / 150 <= 0.995
+
+
+def test_single_stalls_do_not_bend_the_line() -> None:
+    run = points(1, 0.0, -1.0, 300)
+    stalled = [(at, rate * (0.3 if index % 17 == 0 else 1.0)) for index, (at, rate) in enumerate(run)]
+    drift = drift_of(stalled)
+    assert drift is not None
+    assert drift[1][0] < -1.0 < drift[1][1]
+    assert drift[1][1] - drift[1][0] < 1.0
+
+
+@given(st.floats(0.01, 1e6), st.integers(0, 20))
+def test_a_drift_in_percent_does_not_depend_on_the_unit_of_the_rate(unit: float, seed: int) -> None:
+    run = points(seed, 0.5, -1.0, 150)
+    drift, scaled = drift_of(run), drift_of([(at, rate * unit) for at, rate in run])
+    assert drift is not None
+    assert scaled is not None
+    assert scaled[0] == pytest.approx(drift[0], rel=1e-6, abs=1e-9)
+
+
+def test_a_planted_drift_is_found_and_said_with_its_interval() -> None:
+    answer = concluded(record(speed=falling(-1.2)))
+    assert answer.ci95 is not None
+    assert answer.ci95[0] < -1.2 < answer.ci95[1] < 0
+    assert told(answer.verdicts, "Throughput fell 1.", "% per minute (")
+
+
+def test_without_a_drift_the_interval_holds_zero_and_none_is_claimed() -> None:
+    answer = concluded(record())
+    assert answer.ci95 is not None
+    assert answer.ci95[0] <= 0 <= answer.ci95[1]
+    assert told(answer.verdicts, "No drift is shown")
+
+
+def test_a_run_too_short_for_a_drift_says_so_and_gives_none() -> None:
+    answer = concluded(record(seconds=90.0), run_seconds=90.0)
+    assert (answer.drift_percent_per_minute, answer.ci95) == (None, None)
+    assert told(answer.verdicts, "Too short to tell a drift", "--minutes")
+
+
+def test_a_slow_first_minute_is_no_drift() -> None:
+    answer = concluded(record(speed=lambda at: 0.7 if at < 50 else 1.0))
+    assert answer.ci95 is not None
+    assert answer.ci95[0] <= 0 <= answer.ci95[1]
+
+
+@pytest.mark.parametrize(("after", "word"), [(0.85, "fell"), (1.2, "rose")])
+def test_a_rate_that_changes_all_at_once_is_told_with_its_moment(after: float, word: str) -> None:
+    run = record(speed=lambda at: 1.0 if at < 180 else after)
+    change = sudden_change(SoakRun.of(run).settled_points)
+    assert change is not None
+    assert change.at_seconds == pytest.approx(180, abs=8)
+    assert change.ratio == pytest.approx(after, abs=0.02)
+    assert told(concluded(run).verdicts, f"Throughput {word} all at once, by ")
+
+
+@pytest.mark.parametrize("likeness", [0.0, 0.9])
+@pytest.mark.parametrize("percent", [0.0, -2.0])
+def test_neither_noise_nor_a_steady_drift_is_taken_for_a_sudden_change(likeness: float, percent: float) -> None:
+    found = [sudden_change(points(seed, likeness, percent, 300)) for seed in range(60)]
+    assert sum(change is not None for change in found) <= 3
+
+
+def hot(at: float) -> dict[str, Any]:
+    reasons = ("power cap", "thermal software slowdown") if at > 150 else ("power cap",)
+    return {"utilization_percent": 99, "clock_reasons": reasons, "sm_clock_mhz": 1980 - round(at)}
+
+
+def test_heat_is_named_when_the_driver_names_it_with_its_share_and_the_clocks() -> None:
+    answer = concluded(record(speed=falling(-1.2), reading=hot))
+    assert answer.throttle.thermal
+    assert answer.throttle.shares["thermal software slowdown"] == pytest.approx(0.5, abs=0.01)
+    assert told(answer.verdicts, "Throughput fell", "the clocks fell from", "thermal software slowdown for 50 %")
+    assert told(answer.verdicts, "Heat held the clocks back", "airflow")
+
+
+def test_a_hot_card_that_slows_down_is_not_called_throttled_unless_the_driver_says_so() -> None:
+    scorching = {"utilization_percent": 99, "clock_reasons": (), "temperature_celsius": 95, "sm_clock_mhz": 1200}
+    answer = concluded(record(speed=falling(-3.0), reading=lambda at: scorching))
+    assert (answer.throttle.known, answer.throttle.thermal) == (True, False)
+    assert told(answer.verdicts, "Throughput fell", "the driver reports no heat")
+    assert not told(answer.verdicts, "Heat held")
+
+
+def test_a_power_cap_is_told_apart_and_is_not_called_heat() -> None:
+    capped = {"utilization_percent": 100, "clock_reasons": ("power cap",)}
+    answer = concluded(record(reading=lambda at: capped))
+    assert (answer.throttle.thermal, answer.throttle.power_cap) == (False, True)
+    assert told(answer.verdicts, "The power limit set the clocks", "power cap for 100 % of the time")
+    assert not told(answer.verdicts, "Heat")
+
+
+def test_counters_tell_of_heat_that_no_reading_happened_to_see() -> None:
+    def counted(at: float) -> dict[str, Any]:
+        return {"clock_reasons": (), "throttle_counters": {"thermal slowdown": 7 * 10**15 + int(at * 1e8)}}
+
+    answer = concluded(record(reading=counted))
+    assert answer.throttle.thermal
+    assert answer.throttle.seconds["thermal slowdown"] == pytest.approx(30, rel=0.02)
+    assert told(answer.verdicts, "Heat held the clocks back", "by the driver's counter")
+
+
+def test_other_reasons_are_named_and_harmless_ones_are_not() -> None:
+    def held(at: float) -> dict[str, Any]:
+        return {"utilization_percent": 9, "clock_reasons": ("applications clocks", "board limit")}
+
+    answer = concluded(record(reading=held))
+    assert set(answer.throttle.shares) == {"board limit"}
+    assert told(answer.verdicts, "Something else held the clocks: board limit")
+
+
+@pytest.mark.parametrize("reading", [None, lambda at: {"own_cpu_share": 0.5}])
+def test_what_nobody_told_is_unknown_and_not_zero(reading: Any) -> None:
+    answer = concluded(record(reading=reading), price_per_kwh=0.3, epoch_examples=1000)
+    assert not answer.throttle.known
+    assert (answer.throttle.thermal, answer.throttle.power_cap) == (None, None)
+    assert (answer.energy_joules_per_example, answer.cost_per_epoch) == (None, None)
+    assert "temperature_celsius" not in answer.ranges
+    assert told(answer.verdicts, "unknown", "the driver does not tell")
+    assert told(answer.verdicts, "no cost per epoch", "energy is unknown")
+
+
+def test_a_slow_first_epoch_is_told_apart_from_drift() -> None:
+    answer = concluded(record(speed=lambda at: 0.8 if at < 60 else 1.0, epoch_seconds=60))
+    assert answer.first_epoch_ratio == pytest.approx(0.8, abs=0.01)
+    assert told(answer.verdicts, "The first epoch was 20", "slower")
+    assert answer.ci95 is not None
+    assert answer.ci95[0] <= 0 <= answer.ci95[1]
+
+
+def test_a_drift_does_not_make_the_first_epoch_look_fast() -> None:
+    answer = concluded(record(seconds=600, speed=falling(-1.5, 600), epoch_seconds=100))
+    assert answer.first_epoch_ratio == pytest.approx(1, abs=0.015)
+    assert not told(answer.verdicts, "first epoch was")
+
+
+def test_a_first_epoch_like_the_others_is_not_spoken_of() -> None:
+    answer = concluded(record(epoch_seconds=60))
+    assert answer.first_epoch_ratio == pytest.approx(1, abs=0.01)
+    assert not told(answer.verdicts, "first epoch was")
+
+
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [
+        (Settings(batch_size=BATCH, num_workers=4), "persistent_workers=true"),
+        (Settings(batch_size=BATCH, num_workers=4, persistent_workers=True), "are waited for"),
+    ],
+)
+def test_the_pause_after_each_epoch_is_told_with_its_share_and_what_helps(settings: Settings, advice: str) -> None:
+    answer = concluded(record(epoch_seconds=60, pause_seconds=3.0), settings=settings)
+    assert answer.epoch_pause_seconds == pytest.approx(3.0)
+    assert told(answer.verdicts, "After each epoch training paused for 3.00 s (median of 4", advice)
+
+
+def test_pauses_between_epochs_are_no_drift_and_no_periodic_stall() -> None:
+    answer = concluded(record(seconds=600, epoch_seconds=40, pause_seconds=5.0))
+    assert answer.ci95 is not None
+    assert answer.ci95[0] <= 0 <= answer.ci95[1]
+    assert not told(answer.verdicts, "came back")
+
+
+def test_stalls_that_come_back_are_told_with_their_period() -> None:
+    run = record(speed=lambda at: 0.4 if at % 30 < 1 else 1.0)
+    stall = periodic_stall(SoakRun.of(run))
+    assert stall is not None
+    assert stall.period_seconds == pytest.approx(30, rel=0.1)
+    assert stall.lost_seconds == pytest.approx(1.5, rel=0.1)
+    assert told(concluded(run).verdicts, "a stall of about 1.", "came back (8 times)")
+
+
+def test_stalls_at_odd_times_are_not_called_periodic() -> None:
+    odd = (65, 71, 130, 134, 210, 290)
+    answer = concluded(record(speed=lambda at: 0.4 if int(at) in odd else 1.0))
+    assert not told(answer.verdicts, "came back")
+
+
+def noisy(at: float) -> dict[str, Any]:
+    return {"other_cpu_share": 0.6 if at % 60 >= 30 else 0.02, "foreign_gpu_processes": 0}
+
+
+def test_a_neighbour_whose_load_goes_with_slow_blocks_is_named() -> None:
+    answer = concluded(record(speed=lambda at: 0.85 if at % 60 >= 30 else 1.0, reading=noisy))
+    assert told(answer.verdicts, "Noisy neighbour", "up to 60 % of the CPUs", "slower")
+
+
+def test_a_neighbour_who_does_no_harm_is_not_blamed() -> None:
+    answer = concluded(record(reading=noisy))
+    assert not told(answer.verdicts, "Noisy neighbour")
+
+
+def test_others_who_take_most_cpus_all_along_are_mentioned() -> None:
+    answer = concluded(record(reading=lambda at: {"other_cpu_share": 0.7}))
+    assert told(answer.verdicts, "Not alone: other programs took 70 % of the CPUs all along")
+
+
+def test_foreign_processes_on_the_gpu_are_named() -> None:
+    answer = concluded(record(reading=lambda at: {"foreign_gpu_processes": 2}))
+    assert told(answer.verdicts, "2 other processes used the GPU")
+
+
+def powered(at: float) -> dict[str, Any]:
+    return {"power_watts": 300.0, "utilization_percent": 99}
+
+
+def test_energy_comes_from_the_counter_where_there_is_one_and_else_from_power() -> None:
+    by_power = concluded(record(reading=powered, spread=0.0))
+    by_counter = concluded(record(reading=lambda at: {**powered(at), "energy_joules": 5e6 + 450.0 * at}, spread=0.0))
+    assert by_power.energy_joules_per_example == pytest.approx(300 / by_power.examples_per_second)
+    assert by_counter.energy_joules_per_example == pytest.approx(450 / by_counter.examples_per_second)
+
+
+def test_an_epoch_costs_machine_time_and_energy() -> None:
+    answer = concluded(record(reading=powered), epoch_examples=3200, price_per_hour=36.0, price_per_kwh=3.6)
+    seconds = 3200 / answer.examples_per_second
+    assert answer.energy_joules_per_epoch == pytest.approx(300 * seconds)
+    assert answer.cost_per_epoch == pytest.approx(0.01 * seconds + 300 * seconds * 1e-6)
+    assert answer.epochs == int(answer.run_seconds * answer.examples_per_second / 3200)
+
+
+def test_without_a_price_there_is_no_cost_and_without_an_epoch_the_reason_is_told() -> None:
+    assert concluded(record(reading=powered), epoch_examples=100).cost_per_epoch is None
+    answer = concluded(record(reading=powered), price_per_hour=1.0)
+    assert answer.cost_per_epoch is None
+    assert told(answer.verdicts, "--epoch-examples")
+
+
+def test_ranges_are_of_the_run_alone() -> None:
+    run = record(reading=lambda at: {"temperature_celsius": 40 + round(at / 10), "own_memory_bytes": 100})
+    assert run.series is not None
+    before = msgspec.structs.replace(run.series.readings[0], at=1.0, temperature_celsius=5)
+    early = msgspec.structs.replace(run.series, readings=(before, *run.series.readings))
+    answer = concluded(msgspec.structs.replace(run, series=early))
+    assert answer.ranges["temperature_celsius"] == (40, 70)
+
+
+def test_a_run_that_ended_early_is_concluded_over_what_there_is() -> None:
+    answer = concluded(record(seconds=200), run_seconds=1800.0)
+    assert answer.run_seconds == pytest.approx(200, abs=2)
+    assert answer.drift_percent_per_minute is not None
+    assert told(answer.verdicts, "ended after 3 min 2", "of 30 min")
+
+
+def test_costly_sampling_is_admitted() -> None:
+    run = record(reading=powered)
+    assert run.series is not None
+    costly = msgspec.structs.replace(run, series=msgspec.structs.replace(run.series, cost=0.03))
+    assert told(concluded(costly).verdicts, "Reading the machine took 3.0 %")
+    assert not told(concluded(run).verdicts, "Reading the machine")
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30, unique=True))
+def test_ranks_agree_with_themselves_and_oppose_their_mirror(values: list[float]) -> None:
+    assert rank_correlation(values, values) == pytest.approx(1)
+    assert rank_correlation(values, [-value for value in values]) == pytest.approx(-1)

@@ -1,0 +1,139 @@
+"""Ratios over pairs, with intervals that cover the variation between processes."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.fake_switches import arm
+from traindyno.analysis.switch_effects import (
+    effect_of,
+    memory_ratio,
+    pair_apart,
+    pays_back_after,
+    pooled_spread,
+    warm_up_seconds,
+)
+from traindyno.analysis.switch_losses import check_loss, final_loss, loss_spread
+from traindyno.core.records import Block, Measurement, Memory, Pair
+
+SWITCHES = 16
+
+
+def pair(ratio: float, half: float = 1e-4, base: float = 0.1) -> Pair:
+    ends = (ratio * math.exp(-half), ratio * math.exp(half)) if half < math.inf else (0.0, math.inf)
+    return Pair(baseline=arm(base), candidate=arm(base / ratio), turns=(), ratio=ratio, ci95=ends)
+
+
+def simulated_study(chance: random.Random, pairs: int, between: float) -> list[list[Pair]]:
+    """Switches that all do nothing; blocks are far more precise than processes are alike."""
+    return [[pair(math.exp(chance.gauss(0, between))) for _ in range(pairs)] for _ in range(SWITCHES)]
+
+
+@pytest.mark.parametrize("pairs", [2, 3])
+def test_intervals_hold_the_truth_about_95_times_in_100_although_each_switch_has_few_pairs(pairs: int) -> None:
+    chance = random.Random(pairs)
+    held = []
+    for _ in range(250):
+        study = simulated_study(chance, pairs, between=0.02)
+        spread = pooled_spread(study)
+        held += [low <= 1.0 <= high for low, high in (effect_of(each, spread)[1] for each in study)]
+    assert 0.93 <= sum(held) / len(held) <= 0.975
+
+
+def test_a_lone_pair_has_the_spread_that_the_other_switches_show() -> None:
+    spread = pooled_spread([[pair(1.0), pair(1.05)], [pair(0.97), pair(1.0)]])
+    low, high = effect_of([pair(1.1)], spread)[1]
+    assert low < 1.0 < 1.1 < high
+
+
+def test_with_one_pair_each_the_interval_is_that_of_the_pair_s_own_blocks() -> None:
+    ratio, (low, high) = effect_of([pair(1.2, half=0.05)], pooled_spread([[pair(1.2)], [pair(0.9)]]))
+    assert ratio == pytest.approx(1.2)
+    assert low == pytest.approx(1.2 * math.exp(-0.05))
+    assert high == pytest.approx(1.2 * math.exp(0.05))
+
+
+def test_blocks_that_vary_widen_an_interval_that_chance_made_narrow() -> None:
+    same = [pair(1.3, half=0.1), pair(1.3, half=0.1)]
+    low, high = effect_of(same, pooled_spread([same]))[1]
+    assert math.log(high / low) / 2 == pytest.approx(0.1 / math.sqrt(2))
+
+
+def test_a_pair_too_short_for_an_interval_leaves_everything_open() -> None:
+    assert effect_of([pair(2.0, half=math.inf)], pooled_spread([]))[1] == (0.0, math.inf)
+
+
+@given(st.lists(st.floats(0.2, 5.0), min_size=1, max_size=6), st.floats(1e-6, 0.5))
+def test_the_ratio_lies_in_its_interval_and_turning_arms_round_turns_it_round(ratios: list[float], half: float) -> None:
+    there = [pair(ratio, half) for ratio in ratios]
+    back = [pair(1 / ratio, half) for ratio in ratios]
+    ratio, (low, high) = effect_of(there, pooled_spread([there]))
+    _, (back_low, back_high) = effect_of(back, pooled_spread([back]))
+    assert 0 <= low <= ratio <= high
+    if low > 0:
+        assert back_low == pytest.approx(1 / high, rel=1e-6)
+        assert back_high == pytest.approx(1 / low, rel=1e-6)
+
+
+def measurement(step_seconds: float, half: float) -> Measurement:
+    return Measurement(
+        batch_size=8,
+        steps=10,
+        step_seconds=step_seconds,
+        ci95=(step_seconds * (1 - half), step_seconds * (1 + half)),
+        steady=True,
+        blocks=(Block(steps=1, seconds=step_seconds),),
+        memory=Memory(peak_bytes=10),
+        start_up_seconds=1.0,
+        first_step_seconds=step_seconds,
+        warm_up_seconds=0.0,
+        warm_up_steps=0,
+    )
+
+
+def test_two_fresh_processes_make_a_pair_whose_ratio_is_above_1_where_the_candidate_is_faster() -> None:
+    apart = pair_apart(measurement(0.2, 0.01), measurement(0.1, 0.01))
+    assert apart.ratio == pytest.approx(2.0)
+    assert apart.ci95[0] < 2.0 < apart.ci95[1]
+    assert apart.baseline.step_seconds == 0.2
+
+
+def test_memory_is_compared_at_the_peaks() -> None:
+    taken = Pair(
+        baseline=arm(0.1, peak_bytes=1000), candidate=arm(0.1, peak_bytes=600), turns=(), ratio=1.0, ci95=(1.0, 1.0)
+    )
+    assert memory_ratio([taken]) == 0.6
+
+
+def test_a_longer_start_pays_back_after_as_many_steps_as_gain_it() -> None:
+    compiled = Pair(baseline=arm(0.1), candidate=arm(0.06, 20.06), turns=(), ratio=1 / 0.6, ci95=(1.6, 1.7))
+    assert warm_up_seconds(compiled) == pytest.approx(20.0)
+    assert pays_back_after([compiled]) == pytest.approx(500, abs=1)
+
+
+def test_what_starts_no_later_takes_no_longer_and_what_gains_nothing_never_pays_back() -> None:
+    slower = Pair(baseline=arm(0.1, 5.0), candidate=arm(0.2), turns=(), ratio=0.5, ci95=(0.49, 0.51))
+    assert warm_up_seconds(slower) == 0.0
+    assert pays_back_after([slower]) is None
+
+
+def test_a_loss_agrees_if_it_is_no_further_off_at_the_same_seed_than_seeds_are_apart() -> None:
+    finals = [0.5, 0.62, 0.41]
+    assert loss_spread(finals) == pytest.approx(0.21)
+    assert check_loss(finals, 0.7).agrees
+    assert check_loss(finals, 0.72).agrees is False
+    assert check_loss(finals, 0.28).agrees is False
+    assert check_loss(finals, math.nan).agrees is False
+
+
+def test_without_the_baseline_s_losses_nothing_is_said_about_a_loss() -> None:
+    for finals in ([0.5, 0.6], [0.5, math.nan, 0.6]):
+        assert check_loss(finals, 0.5).agrees is None
+
+
+def test_the_final_loss_is_that_of_the_last_steps_not_of_the_last_one() -> None:
+    assert final_loss([9.0] * 90 + [1.0] * 9 + [2.0]) == pytest.approx(1.1)
+    assert math.isnan(final_loss([]))

@@ -1,0 +1,141 @@
+"""The answer of a study of switches, from what its trials found."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from search.fake_device import failure
+from search.fake_switches import BASELINE, WORKLOAD, FakeBench, of_arm, plan, run_study
+from traindyno.analysis.switches import conclude_switches
+from traindyno.core.answers import SwitchEffect, SwitchesAnswer
+from traindyno.core.errors import NothingMeasuredError
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import Settings
+from traindyno.core.requests import Bench, SwitchesRequest
+
+
+def answer_of(bench: FakeBench, *only: str, epoch_examples: int | None = None, **options: Any) -> SwitchesAnswer:
+    strategy = plan(*only, **options)
+    request = SwitchesRequest(workload=WORKLOAD, bench=Bench(), settings=BASELINE, only=only, **options)
+    findings = strategy.findings(run_study(strategy, bench))
+    return conclude_switches(request, findings, epoch_examples=epoch_examples)
+
+
+def effect(answer: SwitchesAnswer, name: str) -> SwitchEffect:
+    return next(each for each in answer.effects if f"{each.switch}={each.value}" == name)
+
+
+def bf16(settings: Settings) -> float:
+    return 0.5 if settings.precision == "bf16" else 1.0
+
+
+def test_what_is_recommended_is_what_differs_from_the_baseline() -> None:
+    answer = answer_of(FakeBench(bf16), "precision", "cudnn_benchmark", "tf32")
+    assert answer.recommended == {"precision": "bf16"}
+    assert answer.speedup == pytest.approx(2, rel=0.02)
+    assert answer.speedup_ci95[0] < answer.speedup < answer.speedup_ci95[1]
+    assert answer.examples_per_second == pytest.approx(answer.speedup * answer.baseline_examples_per_second)
+    assert answer.baseline["precision"] == "fp32"
+    assert effect(answer, "precision=bf16").adopted
+    assert not effect(answer, "precision=fp16").adopted
+
+
+def test_where_nothing_helps_nothing_is_recommended() -> None:
+    answer = answer_of(FakeBench(noise=0.0001), "precision", "compile")
+    assert answer.recommended == {}
+    assert (answer.speedup, answer.speedup_ci95) == (1.0, (1.0, 1.0))
+    assert "Nothing was shown to be faster than the baseline." in answer.verdicts
+
+
+def test_copies_from_pinned_memory_are_recommended_beside_the_rest_and_not_counted_in_the_speedup() -> None:
+    answer = answer_of(FakeBench(lambda settings: bf16(settings) * (0.9 if settings.pin_memory else 1.0)))
+    assert answer.recommended == {"precision": "bf16", "pin_memory": True}
+    assert answer.speedup == pytest.approx(2, rel=0.02)
+    assert any("not in their speedup" in verdict for verdict in answer.verdicts)
+
+
+def test_what_does_not_apply_is_skipped_and_what_breaks_has_failed() -> None:
+    not_for_it = msgspec.structs.replace(
+        failure(Outcome.USER_ERROR), message="images only", details={"code": "does_not_apply"}
+    )
+    answer = answer_of(
+        FakeBench(
+            failures={
+                "memory_format=channels_last": of_arm(not_for_it, "candidate"),
+                "compile=default": of_arm(failure(Outcome.CRASH), "candidate"),
+            }
+        ),
+        "memory_format", "compile",
+    )  # fmt: skip
+    assert effect(answer, "memory_format=channels_last").skipped_because == "images only"
+    assert effect(answer, "compile=default").failed_because
+    assert effect(answer, "compile=default").ratio is None
+
+
+def test_prices_are_told_and_not_recommended_away() -> None:
+    answer = answer_of(FakeBench(lambda settings: 1.1 if settings.determinism == "all" else 1.0), "determinism")
+    assert "Reproducibility (determinism=all) costs 9 % of the speed." in answer.verdicts
+    assert any(verdict.startswith("Reproducibility (determinism=cudnn) was not shown") for verdict in answer.verdicts)
+
+
+def test_a_loss_that_differs_is_told_with_the_spread_of_the_seeds() -> None:
+    bench = FakeBench(bf16, loss=lambda settings: 0.4 if settings.precision == "bf16" else 0.0)
+    answer = answer_of(bench, "precision")
+    assert effect(answer, "precision=bf16").loss_agrees is False
+    assert answer.loss_spread == pytest.approx(0.2)
+    assert "precision=bf16: the loss after 100 steps differs by 0.4 (seeds alone: 0.2). It is not recommended." in (
+        answer.verdicts
+    )
+
+
+def test_every_step_of_the_combination_is_told_with_what_came_of_it() -> None:
+    def step(settings: Settings) -> float:
+        return bf16(settings) * (0.9 if settings.memory_format == "channels_last" else 1.0)
+
+    answer = answer_of(FakeBench(step), "precision", "memory_format")
+    first = answer.combinations[0]
+    assert first.tried == "memory_format=channels_last"
+    assert first.settings == {"precision": "bf16", "memory_format": "channels_last"}
+    assert first.kept
+
+
+def test_one_pair_each_is_warned_of() -> None:
+    answer = answer_of(FakeBench(bf16), "precision", repeats=1)
+    assert any("--repeats 2" in verdict for verdict in answer.verdicts)
+
+
+def test_a_study_without_any_pair_has_no_answer() -> None:
+    bench = FakeBench(failures={"tf32=all": failure(Outcome.CRASH), "tf32=none": failure(Outcome.CRASH)})
+    with pytest.raises(NothingMeasuredError):
+        answer_of(bench, "tf32")
+
+
+def test_a_study_that_was_cut_recommends_the_best_single_switch() -> None:
+    strategy = plan("precision", "memory_format")
+    history = run_study(strategy, FakeBench(bf16))
+    request = SwitchesRequest(workload=WORKLOAD, bench=Bench(), settings=BASELINE)
+    answer = conclude_switches(request, strategy.findings(history[:-3]))
+    assert answer.recommended == {"precision": "bf16"}
+    assert answer.speedup == pytest.approx(2, rel=0.02)
+    assert any("not finished" in verdict for verdict in answer.verdicts)
+
+
+def test_a_study_cut_before_its_losses_recommends_nothing_that_could_change_them() -> None:
+    strategy = plan("precision", "pin_memory")
+    history = run_study(strategy, FakeBench(lambda settings: bf16(settings) * (0.9 if settings.pin_memory else 1.0)))
+    request = SwitchesRequest(workload=WORKLOAD, bench=Bench(), settings=BASELINE)
+    assert conclude_switches(request, strategy.findings(history[:6])).recommended == {"pin_memory": True}
+
+
+def test_a_combination_that_cannot_be_made_sound_is_given_up_for_the_best_single_switch() -> None:
+    def step(settings: Settings) -> float:
+        return bf16(settings) * (0.8 if settings.tf32 == "all" else 1.0) * (0.9 if settings.cudnn_benchmark else 1.0)
+
+    def loss(settings: Settings) -> float:
+        changed = (settings.precision == "bf16", settings.tf32 == "all", settings.cudnn_benchmark)
+        return 0.15 * sum(changed)
+
+    answer = answer_of(FakeBench(step, loss=loss), "precision", "tf32", "cudnn_benchmark")
+    assert answer.recommended == {"precision": "bf16"}
+    assert any("given up" in verdict for verdict in answer.verdicts)

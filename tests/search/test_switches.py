@@ -1,0 +1,238 @@
+"""The study of switches: one at a time, then the greedy combination."""
+
+from collections import Counter
+
+import msgspec
+import pytest
+
+from search.fake_device import failure
+from search.fake_switches import BASELINE, FakeBench, candidates, of_arm, plan, run_study, template
+from traindyno.analysis.switch_choice import choose
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import Settings, TrialRecord
+from traindyno.search.switches.climb import MOST_PAIRS
+from traindyno.search.switches.strategy import SwitchesPlan
+
+PARTNERS = ("precision", "memory_format", "compile")
+
+
+def changed(settings: Settings, against: Settings | None) -> set[str]:
+    assert against is not None
+    return {name for name in Settings.__struct_fields__ if getattr(settings, name) != getattr(against, name)}
+
+
+def chosen(strategy: SwitchesPlan, history: list[TrialRecord]) -> set[str]:
+    return {member.name for member in choose(strategy.findings(history)).members}
+
+
+def only_with_channels_last(settings: Settings) -> float:
+    """bf16 pays with channels_last alone, and neither does by itself."""
+    together = settings.precision == "bf16" and settings.memory_format == "channels_last"
+    alone = 1.02 if settings.precision != "fp32" or settings.memory_format == "channels_last" else 1.0
+    return 0.5 if together else alone
+
+
+def test_every_switch_is_tried_alone_in_every_round_before_any_two_are_together() -> None:
+    history = run_study(plan(), FakeBench())
+    pairs = [record.spec for record in history if record.spec.kind == "pair"]
+    rounds = Counter((record.repeat, record.settings.precision, record.settings.compile) for record in pairs)
+    tried = [each for each in candidates() if each.skipped_because is None]
+    alone = pairs[: 2 * len(tried)]
+    assert all(len(changed(spec.settings, spec.against)) == 1 for spec in alone)
+    assert all(spec.against == BASELINE for spec in alone)
+    assert rounds[(0, "bf16", "none")] >= 1
+    assert [spec.repeat for spec in alone] == [0] * len(tried) + [1] * len(tried)
+
+
+def test_the_order_of_a_round_follows_the_seed() -> None:
+    def order(seed: int) -> list[str]:
+        strategy = SwitchesPlan(template(), candidates(), combine=False, check_losses=False, seed=seed)
+        return [record.spec.key for record in run_study(strategy, FakeBench())]
+
+    assert order(1) == order(1)
+    assert order(1) != order(2)
+
+
+def test_copies_are_measured_with_a_batch_moved_each_step() -> None:
+    history = run_study(plan("pin_memory"), FakeBench())
+    assert {record.spec.feed.supply for record in history} == {"cached"}
+
+
+def test_the_planted_best_combination_is_found_and_measured_again() -> None:
+    def step(settings: Settings) -> float:
+        share = {"fp32": 1.0, "bf16": 0.7, "fp16": 0.75}[settings.precision]
+        share *= {"none": 1.0, "default": 0.8, "reduce-overhead": 0.85}.get(settings.compile, 1.0)
+        return share * (0.9 if settings.memory_format == "channels_last" else 1.0)
+
+    strategy = plan()
+    history = run_study(strategy, FakeBench(step))
+    assert chosen(strategy, history) == {"precision=bf16", "compile=default", "memory_format=channels_last"}
+    best = choose(strategy.findings(history))
+    assert best.ratio == pytest.approx(1 / (0.7 * 0.8 * 0.9), rel=0.01)
+    assert best.ci95[0] < best.ratio < best.ci95[1]
+    last = [record.spec for record in history[-2:]]
+    assert all(spec.kind == "pair" and spec.against == BASELINE for spec in last)
+
+
+def test_two_that_help_only_together_are_found() -> None:
+    strategy = plan(*PARTNERS)
+    history = run_study(strategy, FakeBench(only_with_channels_last))
+    assert chosen(strategy, history) == {"precision=bf16", "memory_format=channels_last"}
+
+
+def test_two_that_help_only_together_are_found_on_top_of_another() -> None:
+    def step(settings: Settings) -> float:
+        return only_with_channels_last(settings) * (0.8 if settings.compile == "default" else 1.0)
+
+    strategy = plan(*PARTNERS)
+    history = run_study(strategy, FakeBench(step))
+    assert chosen(strategy, history) == {"precision=bf16", "memory_format=channels_last", "compile=default"}
+
+
+def test_another_value_takes_the_place_of_one_that_is_better_alone() -> None:
+    def step(settings: Settings) -> float:
+        launch = {"none": 1.0, "default": 0.6, "reduce-overhead": 0.65}.get(settings.compile, 1.0)
+        if settings.precision == "bf16":
+            launch *= 0.9 if settings.compile == "default" else 0.6
+        return launch
+
+    strategy = plan("precision", "compile")
+    history = run_study(strategy, FakeBench(step))
+    assert chosen(strategy, history) == {"precision=bf16", "compile=reduce-overhead"}
+
+
+def test_what_is_slower_or_has_another_loss_is_not_adopted() -> None:
+    def step(settings: Settings) -> float:
+        return (0.5 if settings.precision == "fp16" else 1.0) * (1.2 if settings.cudnn_benchmark else 1.0)
+
+    strategy = plan("precision", "cudnn_benchmark")
+    bench = FakeBench(step, loss=lambda settings: 0.5 if settings.precision == "fp16" else 0.0)
+    history = run_study(strategy, bench)
+    assert chosen(strategy, history) == set()
+    checks = {candidate.name: check for candidate, check in strategy.findings(history).checks.items()}
+    assert checks["precision=fp16"].agrees is False
+    assert checks["cudnn_benchmark=on"].agrees is None
+
+
+def test_what_costs_nothing_but_is_wanted_for_other_reasons_is_never_adopted() -> None:
+    strategy = plan("determinism", "read_metrics", "accumulation_steps", "activation_checkpointing")
+    history = run_study(strategy, FakeBench(lambda settings: 1.0 if settings == BASELINE else 0.5))
+    assert chosen(strategy, history) == set()
+    assert all(record.spec.kind != "pair" or record.spec.against == BASELINE for record in history)
+
+
+def test_a_combination_whose_loss_differs_loses_the_switch_that_is_furthest_off() -> None:
+    def step(settings: Settings) -> float:
+        return (0.6 if settings.precision == "bf16" else 1.0) * (0.8 if settings.tf32 == "all" else 1.0)
+
+    def loss(settings: Settings) -> float:
+        return (0.15 if settings.precision == "bf16" else 0.0) + (0.1 if settings.tf32 == "all" else 0.0)
+
+    strategy = plan("precision", "tf32")
+    findings = strategy.findings(run_study(strategy, FakeBench(step, loss=loss)))
+    assert findings.dropped is not None
+    assert findings.dropped.name == "precision=bf16"
+    assert [member.name for member in choose(findings).members] == ["tf32=all"]
+
+
+def test_losses_are_taken_at_one_small_batch_from_three_seeds_of_the_baseline() -> None:
+    history = run_study(plan(), FakeBench())
+    losses = [record.spec for record in history if record.spec.kind == "losses"]
+    assert {spec.settings.batch_size for spec in losses} == {32}
+    baseline = msgspec.structs.replace(BASELINE, batch_size=32)
+    assert [spec.seed for spec in losses if spec.settings == baseline] == [0, 1, 2]
+    assert all(spec.seed == 0 for spec in losses if spec.settings != baseline)
+
+
+@pytest.mark.parametrize("mode", ["infer", "train"])
+def test_losses_are_left_out_when_there_are_none_or_nobody_asks(mode: str) -> None:
+    made = template()
+    workload = msgspec.structs.replace(made.workload, mode=mode)
+    strategy = SwitchesPlan(
+        msgspec.structs.replace(made, workload=workload), candidates("precision"), check_losses=mode == "infer"
+    )
+    history = run_study(strategy, FakeBench(lambda settings: 0.5 if settings.precision == "bf16" else 1.0))
+    assert not any(record.spec.kind == "losses" for record in history)
+    assert chosen(strategy, history) == {"precision=bf16"}
+
+
+def test_a_switch_that_fails_is_tried_once_and_the_study_goes_on() -> None:
+    bench = FakeBench(
+        lambda settings: 0.5 if settings.precision == "bf16" else 1.0,
+        failures={"compile=default": of_arm(failure(Outcome.CRASH), "candidate")},
+    )
+    strategy = plan(*PARTNERS)
+    history = run_study(strategy, bench)
+    assert sum(record.outcome is Outcome.CRASH for record in history) == 1
+    assert chosen(strategy, history) == {"precision=bf16"}
+
+
+def test_two_that_do_not_fit_the_device_together_alternate_in_fresh_processes() -> None:
+    bench = FakeBench(
+        lambda settings: 0.5 if settings.precision == "bf16" else 1.0,
+        roomy=lambda settings: settings.precision == "fp32",
+    )
+    strategy = plan("precision", repeats=3)
+    history = run_study(strategy, bench)
+    first = next(index for index, record in enumerate(history) if record.outcome is Outcome.OUT_OF_DEVICE_MEMORY)
+    turns = [record.spec for record in history[first + 1 : first + 5]]
+    assert [spec.kind for spec in turns] == ["speed"] * 4
+    assert [spec.settings == BASELINE for spec in turns] == [True, False, True, False]
+    assert len({spec.key for spec in turns}) == 4
+    assert chosen(strategy, history) == {"precision=bf16"}
+
+
+def test_a_candidate_that_does_not_fit_alone_either_is_a_failure() -> None:
+    full = failure(Outcome.OUT_OF_DEVICE_MEMORY)
+    bench = FakeBench(failures={"compile=default": of_arm(full, "candidate", alone="no")})
+    strategy = plan("compile")
+    history = run_study(strategy, bench)
+    tried = {candidate.name: tried for candidate, tried in strategy.findings(history).singles.items()}
+    assert tried["compile=default"].failure is not None
+    assert tried["compile=reduce-overhead"].failure is None
+    assert [record.spec.kind for record in history if not record.ok] == ["pair", "speed"]
+
+
+@pytest.mark.parametrize("told", ["arm", "phase"])
+def test_a_baseline_that_fails_ends_the_study(told: str) -> None:
+    why = failure(Outcome.CRASH)
+    why = of_arm(why, "baseline") if told == "arm" else msgspec.structs.replace(why, phase="baseline: warm-up")
+    strategy = plan("precision")
+    history = run_study(strategy, FakeBench(failures={"precision=bf16": why, "precision=fp16": why}))
+    assert len(history) == 1
+    assert strategy.findings(history).baseline_failure == why
+
+
+def test_without_combining_the_best_single_switch_is_chosen() -> None:
+    strategy = plan(*PARTNERS, combine=False)
+    history = run_study(
+        strategy, FakeBench(lambda s: (0.6 if s.precision == "bf16" else 1) * (0.5 + (s.compile == "none")))
+    )
+    assert chosen(strategy, history) == {"compile=default"} or chosen(strategy, history) == {"compile=reduce-overhead"}
+    assert all(record.spec.against in (BASELINE, None) for record in history)
+
+
+def test_the_pairs_of_a_combination_are_bounded() -> None:
+    bench = FakeBench(lambda settings: 1.0 - 0.04 * len(changed(settings, BASELINE)), noise=0.03)
+    strategy = plan()
+    history = run_study(strategy, bench)
+    climbing = [record for record in history if record.spec.kind == "pair" and record.spec.against != BASELINE]
+    assert 0 < len(climbing) <= MOST_PAIRS + 1
+
+
+def test_a_study_cut_at_any_point_goes_on_as_if_it_never_stopped() -> None:
+    bench = FakeBench(only_with_channels_last, roomy=lambda settings: settings.compile != "default")
+    whole = run_study(plan(*PARTNERS), bench)
+    for cut in range(len(whole)):
+        proposal = plan(*PARTNERS).ask(whole[:cut])
+        assert proposal is not None
+        assert proposal.spec == whole[cut].spec
+        assert proposal.expected_trials > cut
+    assert plan(*PARTNERS).ask(whole) is None
+
+
+def test_the_expected_number_of_trials_is_near_the_real_one_from_the_start() -> None:
+    first = plan().ask([])
+    assert first is not None
+    real = len(run_study(plan(), FakeBench(only_with_channels_last)))
+    assert abs(first.expected_trials - real) <= 0.25 * real

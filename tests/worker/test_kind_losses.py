@@ -1,0 +1,137 @@
+"""A short training tells every loss, and the same ones again from the same seed."""
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from traindyno.core.errors import UsageError
+from traindyno.core.records import Budget, Measurement, Mode, Settings, TrialSpec, WorkloadSpec
+from traindyno.worker.devices import open_device
+from traindyno.worker.kinds import KINDS
+from traindyno.worker.steps import NonfiniteLossError
+from worker.counted_device import SilentChannel
+from worker.data.tiny_sets import write_folder
+
+JOBS = """
+    import random
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+    from traindyno import Workload
+
+    class Noisy(Dataset):
+        def __len__(self):
+            return 40
+        def __getitem__(self, index):
+            return torch.randn(6) + random.random(), index % 3
+
+    def model():
+        return nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 3))
+
+    def synthetic():
+        example = torch.linspace(-1, 1, 6), torch.tensor(1)
+        return Workload(model=model(), example_input=example)
+
+    def at_most_eight():
+        seen = set()
+        def step(model, batch):
+            seen.add(batch.sum().item())
+            assert len(seen) <= 8
+            return model(batch).square().mean()
+        return Workload(model=model(), example_input=torch.linspace(-1, 1, 6), training_step=step)
+
+    def dataset():
+        return Workload(model=model(), dataset=Noisy())
+
+    def loader():
+        return Workload(model=model(), loader=DataLoader(Noisy(), batch_size=2, shuffle=True))
+
+    def of_images():
+        return Workload(model=nn.Sequential(nn.Flatten(), nn.Linear(192, 2)))
+
+    def diverging():
+        def step(model, batch):
+            return model(batch).sum() * float("inf")
+        return Workload(model=model(), example_input=torch.ones(6), training_step=step)
+"""
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Threads that wait for each other on a busy machine take longer than the work."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Path:
+    path = tmp_path / "jobs.py"
+    path.write_text(textwrap.dedent(JOBS))
+    return path
+
+
+def losses(workload: WorkloadSpec, seed: int = 0, steps: int = 40, **knobs: object) -> Measurement:
+    spec = TrialSpec(
+        kind="losses",
+        workload=workload,
+        settings=Settings(batch_size=4, **knobs),  # type: ignore[arg-type]
+        budget=Budget(steps=steps),
+        seed=seed,
+    )
+    return KINDS["losses"](spec, open_device("cpu"), SilentChannel())
+
+
+def job(jobs: Path, name: str, mode: Mode = "train") -> WorkloadSpec:
+    return WorkloadSpec(model=f"{jobs}:{name}", mode=mode)
+
+
+@pytest.mark.parametrize("name", ["synthetic", "dataset", "loader"])
+def test_equal_seeds_give_equal_losses_and_others_do_not(jobs: Path, name: str) -> None:
+    first, again, other = (losses(job(jobs, name), seed).losses for seed in (3, 3, 4))
+    assert first == again
+    assert first != other
+    assert len(first) == 40
+
+
+def test_workers_and_pinning_do_not_change_the_batches(jobs: Path) -> None:
+    plain = losses(job(jobs, "dataset"))
+    assert losses(job(jobs, "dataset"), num_workers=2, persistent_workers=True).losses == plain.losses
+
+
+def test_the_batches_are_a_cycle_of_eight_and_are_learnt(jobs: Path) -> None:
+    told = losses(job(jobs, "at_most_eight"), steps=100)
+    assert len(set(told.losses[:8])) == 8
+    assert sum(told.losses[-8:]) < 0.9 * sum(told.losses[:8])
+    assert told.loss == told.losses[-1]
+    assert sum(block.steps for block in told.blocks) == 100
+
+
+def test_known_data_is_loaded_and_learnt(jobs: Path, tmp_path: Path) -> None:
+    data = write_folder(tmp_path, [f"{label}/{number}.jpg" for label in "ab" for number in range(4)])
+    workload = WorkloadSpec(model=f"{jobs}:of_images", data=f"folder:{data}", image_size=8)
+    told = losses(workload, steps=20)
+    assert told.losses == losses(workload, steps=20).losses
+    assert told.losses[-1] < told.losses[0]
+    assert told.examples_in_data == 8
+
+
+@pytest.mark.parametrize("knobs", [{"accumulation_steps": 2}, {"memory_format": "channels_last"}], ids=str)
+def test_knobs_that_only_change_the_way_keep_the_losses(jobs: Path, knobs: dict[str, object]) -> None:
+    assert losses(job(jobs, "synthetic"), **knobs).losses == pytest.approx(
+        losses(job(jobs, "synthetic")).losses, rel=1e-4
+    )
+
+
+def test_a_loss_that_is_no_number_names_its_step(jobs: Path) -> None:
+    with pytest.raises(NonfiniteLossError, match="at step 1"):
+        losses(job(jobs, "diverging"))
+
+
+def test_without_training_there_are_no_losses(jobs: Path) -> None:
+    with pytest.raises(UsageError, match="no losses"):
+        losses(job(jobs, "synthetic", mode="infer"))
