@@ -3,6 +3,9 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Two at once, each with one thread: threads of several processes on few cores spin and slow each other down.
+PARALLEL ?= 2
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PARALLEL) --dist worksteal
 
 .PHONY: demo test test-all lint types layers unit wheel clean
 
@@ -30,10 +33,10 @@ layers: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 test-all: $(READY) lint types layers
-	$(BIN)/python -m pytest --slow
+	$(PYTEST) --slow
 
 wheel: $(READY)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

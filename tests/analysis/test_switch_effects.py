@@ -16,7 +16,7 @@ from traindyno.analysis.switch_effects import (
     pooled_spread,
     warm_up_seconds,
 )
-from traindyno.analysis.switch_losses import check_loss, final_loss, loss_spread
+from traindyno.analysis.switch_losses import check_loss, final_loss, loss_fall, loss_spread
 from traindyno.core.records import Block, Measurement, Memory, Pair
 
 SWITCHES = 16
@@ -40,7 +40,19 @@ def test_intervals_hold_the_truth_about_95_times_in_100_although_each_switch_has
         study = simulated_study(chance, pairs, between=0.02)
         spread = pooled_spread(study)
         held += [low <= 1.0 <= high for low, high in (effect_of(each, spread)[1] for each in study)]
-    assert 0.93 <= sum(held) / len(held) <= 0.975
+    assert 0.93 <= sum(held) / len(held) <= 0.98
+
+
+def test_one_disturbed_pair_widens_its_own_interval_and_no_other() -> None:
+    chance = random.Random(0)
+    study = simulated_study(chance, 2, between=0.005)
+    disturbed = [[pair(0.3), study[0][1]], *study[1:]]
+    for calm, spread in ((study[1], pooled_spread(disturbed)), (study[2], pooled_spread(disturbed))):
+        low, high = effect_of(calm, spread)[1]
+        assert high / low < 1.05
+    low, high = effect_of(disturbed[0], pooled_spread(disturbed))[1]
+    assert low <= 0.31
+    assert high >= 0.99
 
 
 def test_a_lone_pair_has_the_spread_that_the_other_switches_show() -> None:
@@ -123,15 +135,31 @@ def test_what_starts_no_later_takes_no_longer_and_what_gains_nothing_never_pays_
 def test_a_loss_agrees_if_it_is_no_further_off_at_the_same_seed_than_seeds_are_apart() -> None:
     finals = [0.5, 0.62, 0.41]
     assert loss_spread(finals) == pytest.approx(0.21)
-    assert check_loss(finals, 0.7).agrees
-    assert check_loss(finals, 0.72).agrees is False
-    assert check_loss(finals, 0.28).agrees is False
-    assert check_loss(finals, math.nan).agrees is False
+    assert check_loss(finals, [0.7]).agrees
+    assert check_loss(finals, [0.72]).agrees is False
+    assert check_loss(finals, [0.28]).agrees is False
+    assert check_loss(finals, [math.nan]).agrees is False
+
+
+def test_a_loss_that_differs_at_one_seed_may_agree_over_all_of_them() -> None:
+    finals = [0.5, 0.62, 0.41]
+    assert check_loss(finals, [0.8, 0.5, 0.45]).agrees
+    assert check_loss(finals, [0.8, 0.9, 0.7]).agrees is False
+    assert check_loss(finals, [0.8, 0.5, math.nan]).agrees is False
+
+
+def test_near_zero_a_hundredth_of_what_the_loss_fell_means_nothing() -> None:
+    finals = [0.0159, 0.0159, 0.0166]
+    assert check_loss(finals, [0.019]).agrees is False
+    assert check_loss(finals, [0.019], fall=7.0).agrees
+    assert check_loss(finals, [0.2], fall=7.0).agrees is False
+    assert loss_fall([7.0] + [0.5] * 20) == pytest.approx(6.5)
+    assert loss_fall([1.0] + [2.0] * 20) == 0.0
 
 
 def test_without_the_baseline_s_losses_nothing_is_said_about_a_loss() -> None:
     for finals in ([0.5, 0.6], [0.5, math.nan, 0.6]):
-        assert check_loss(finals, 0.5).agrees is None
+        assert check_loss(finals, [0.5]).agrees is None
 
 
 def test_the_final_loss_is_that_of_the_last_steps_not_of_the_last_one() -> None:

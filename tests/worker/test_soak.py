@@ -185,7 +185,7 @@ def test_a_pause_planted_between_epochs_is_found_at_every_edge(job: Path, settin
 
 
 def test_a_stream_is_begun_anew_after_as_many_batches_as_it_has(job: Path) -> None:
-    _, soak = soaked(spec_of(job, "stream", seconds=2.0))
+    _, soak = soaked(spec_of(job, "stream"))
     assert soak.epoch_examples == EXAMPLES
     assert soak.epochs
     assert all(edge.pause_seconds > 0.2 for edge in soak.epochs)

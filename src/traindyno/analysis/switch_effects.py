@@ -1,11 +1,12 @@
 """The ratio of two settings over several pairs, with an interval that covers the variation between processes.
 
 Two or three pairs of one switch say little about how far processes differ. All switches of a study together say it
-well, if it is taken to be alike for all: their variances are pooled, on logarithms.
+well, if it is taken to be alike for all: their spreads are pooled, on logarithms. One pair that was disturbed must not
+widen all other intervals, so the pooled spread is that of the usual pair, and each interval reaches to its own pairs.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from traindyno.analysis.intervals import UNKNOWN, Interval, median, ratio_interval, t_quantile
 from traindyno.core.base import Record
@@ -13,6 +14,13 @@ from traindyno.core.records import Arm, Measurement, Pair
 
 LARGEST_HALF = 3.0
 """An interval that reaches further than this, on logarithms (twentyfold), says as little as one without ends."""
+
+
+# Of normal errors, half are smaller than this share of their standard deviation; and a median of so many absolute errors
+# tells that deviation as well as this share of them would by their squares.
+USUAL_SHARE_OF_DEVIATION = 0.6745
+MEDIAN_EFFICIENCY = 0.37
+LEAST_FOR_MEDIAN = 6
 
 
 class Spread(Record, frozen=True):
@@ -24,20 +32,30 @@ class Spread(Record, frozen=True):
 
 def pooled_spread(groups: Iterable[Sequence[Pair]]) -> Spread:
     """The spread between pairs of the same two settings, pooled over all groups that have at least two."""
-    squares, degrees = 0.0, 0
-    for logarithms in ([math.log(pair.ratio) for pair in group] for group in groups):
-        if len(logarithms) >= 2:
-            mean = math.fsum(logarithms) / len(logarithms)
-            squares += math.fsum((value - mean) ** 2 for value in logarithms)
-            degrees += len(logarithms) - 1
-    return Spread(standard_deviation=math.sqrt(squares / degrees) if degrees else 0.0, degrees_of_freedom=degrees)
+    contrasts = [each for group in groups for each in _contrasts([math.log(pair.ratio) for pair in group])]
+    if not contrasts:
+        return Spread(standard_deviation=0.0, degrees_of_freedom=0)
+    if len(contrasts) < LEAST_FOR_MEDIAN:
+        squares = math.fsum(contrast**2 for contrast in contrasts) / len(contrasts)
+        return Spread(standard_deviation=math.sqrt(squares), degrees_of_freedom=len(contrasts))
+    usual = median([abs(contrast) for contrast in contrasts])
+    worth = int(MEDIAN_EFFICIENCY * len(contrasts))
+    return Spread(standard_deviation=usual / USUAL_SHARE_OF_DEVIATION, degrees_of_freedom=worth)
+
+
+def _contrasts(values: Sequence[float]) -> Iterator[float]:
+    """Differences of each value to those before it, independent and each as wide as one value alone."""
+    for count in range(1, len(values)):
+        mean = math.fsum(values[:count]) / count
+        yield (values[count] - mean) * math.sqrt(count / (count + 1))
 
 
 def effect_of(pairs: Sequence[Pair], spread: Spread) -> tuple[float, Interval]:
     """The median ratio and its 95 % interval, at least as wide as what the pairs' own blocks leave open."""
     logarithms = [math.log(pair.ratio) for pair in pairs]
     mean = math.fsum(logarithms) / len(pairs)
-    half = max(_between(spread, len(pairs)), _within(pairs, spread))
+    reach = max(abs(value - mean) for value in logarithms)
+    half = max(_between(spread, len(pairs)), _within(pairs, spread), reach)
     ratio = math.exp(median(logarithms))
     if half > LARGEST_HALF:
         return ratio, UNKNOWN

@@ -45,7 +45,9 @@ class Rung(Record, frozen=True):
 
 @dataclass
 class Findings:
-    """`failed_losses` says why the baseline's own losses are not known.
+    """`baseline_losses` are the baseline's final ones by seed, `baseline_fall` how far they came down at most.
+
+    `failed_losses` says why they are not known.
 
     `dropped` is what was taken out of the combination for its loss. `members` and `final` are the combination
     against the baseline, in fresh pairs. `ended` says that nothing more is to be measured.
@@ -54,6 +56,7 @@ class Findings:
     candidates: tuple[Candidate, ...]
     singles: dict[Candidate, Tried] = field(default_factory=dict)
     baseline_losses: list[float] = field(default_factory=list)
+    baseline_fall: float = 0.0
     failed_losses: str | None = None
     checks: dict[Candidate, LossCheck] = field(default_factory=dict)
     rungs: list[Rung] = field(default_factory=list)
