@@ -12,7 +12,7 @@ from analysis.making import failed, ran
 from traindyno.analysis.anatomy import conclude_anatomy
 from traindyno.analysis.anatomy_bounds import bound_of
 from traindyno.analysis.anatomy_commands import next_command
-from traindyno.analysis.anatomy_sizes import combine_size, instrument_cost
+from traindyno.analysis.anatomy_sizes import Ceilings, combine_size, instrument_cost
 from traindyno.analysis.anatomy_verdicts import anatomy_cautions
 from traindyno.core.anatomy import Anatomy, Phase, Transfer, Work
 from traindyno.core.answers import AnatomyAnswer, PhaseCost, Utilization
@@ -118,8 +118,8 @@ def test_what_cannot_be_counted_is_not_available_for_a_reason() -> None:
     ("anatomy", "bound", "words"),
     [
         (seen(), "compute-bound", "of which forward 30 %, backward 60 % and the optimiser 7 %"),
-        (seen(lengths={"load": 0.03}), "data-bound", "30 % (29.7 ms to 30.3 ms) of it the device stands still"),
-        (seen(lengths={"transfer": 0.02}), "transfer-bound", "20 % (19.8 ms to 20.2 ms) of it is moving the batch"),
+        (seen(lengths={"load": 0.03}), "data-bound", "30 % (29.7 to 30.3 %) of it the device stands still"),
+        (seen(lengths={"transfer": 0.02}), "transfer-bound", "20 % (19.8 to 20.2 %) of it is moving the batch"),
         (seen(lengths={"transfer": 0.02, "load": 0.03}), "data-bound", "Data-bound"),
         (seen(host_step_seconds=0.097, busy_seconds=0.04), "launch-bound", "97 % of it to queue the work"),
         (seen(host_step_seconds=0.097, busy_seconds=0.099), "compute-bound", "Compute-bound"),
@@ -147,9 +147,54 @@ def test_steps_too_uneven_have_no_interval_to_tell(high: float) -> None:
 
 def test_what_is_not_explained_is_other_or_a_restless_machine() -> None:
     other = concluded(seen(lengths={"forward": 0.01, "other": 0.02}))
+    faster = concluded(seen(lengths={"forward": 0.01}, instrument_cost=-0.1, instrument_cost_ci95=(-0.2, 0.0)))
     restless = concluded(seen(lengths={"forward": 0.01}))
     assert anatomy_cautions(other)[0].endswith("the rest stands under other.")
-    assert anatomy_cautions(restless)[0].endswith("so this machine was not quiet.")
+    assert "instruments were faster than those without" in anatomy_cautions(faster)[0]
+    assert anatomy_cautions(restless)[0].endswith("its processes differed too much, so this machine was not quiet.")
+
+
+def test_processes_that_differ_explain_their_own_steps_and_not_each_others() -> None:
+    lengths = ((0.1, 0.06, 0.03), (0.1, 0.03, 0.06), (0.07, 0.03, 0.03))
+    wide = {"instrument_cost": 0.05, "instrument_cost_ci95": (-0.8, 3.0)}
+    answer = concluded(*(seen(step, {"forward": f, "backward": b}, **wide) for step, f, b in lengths))
+    assert answer.coverage == pytest.approx(0.99, abs=0.001)
+    (cost,) = anatomy_cautions(answer)
+    assert "may make the step 5.0 %" in cost
+
+
+def test_there_is_one_ceiling_for_all_sizes_the_best_that_any_process_saw() -> None:
+    low, high = (msgspec.structs.replace(WORK, flops_per_second_ceiling=ceiling) for ceiling in (4e13, 5e13))
+    small, large = trial(seen(work=high), 8), trial(seen(work=low))
+    answer = conclude_anatomy(request(sizes=(8,)), [small, large, trial(seen(work=low), repeat=1)])
+    assert [size.utilization.flops_per_second_ceiling for size in answer.sizes] == [5e13, 5e13]
+    assert answer.utilization.flops_share == pytest.approx(0.2)
+
+
+def test_a_share_that_rounds_to_nothing_is_under_one_percent() -> None:
+    answer = concluded(seen(work=msgspec.structs.replace(WORK, flops_per_step=1e10)))
+    assert said(answer, "under 1 % of what a large matrix product reaches")
+
+
+ON_CPU = {"host_step_seconds": None, "busy_seconds": None, "transfers": ()}
+
+
+def test_on_a_cpu_a_step_is_never_transfer_bound() -> None:
+    bench = Bench(device="cpu")
+    assert concluded(seen(lengths={"transfer": 0.03}, **ON_CPU), bench=bench).bound == "compute-bound"
+    assert concluded(seen(lengths={"transfer": 0.03, "load": 0.02}, **ON_CPU), bench=bench).bound == "data-bound"
+
+
+def test_on_a_gpu_whose_idleness_is_unknown_memory_may_still_be_the_limit() -> None:
+    moving = msgspec.structs.replace(WORK, bytes_per_step=3e11)
+    assert concluded(seen(host_step_seconds=None, busy_seconds=None, work=moving)).bound == "memory-bound"
+
+
+def test_on_a_cpu_there_is_one_wait_for_data() -> None:
+    waiting = seen(lengths={"load": 0.03}, load_wait_seconds=0.028, **ON_CPU)
+    answer = concluded(waiting, bench=Bench(device="cpu"), from_loader=True)
+    assert answer.host_wait_seconds == answer.stall_seconds == answer.phases["load"].seconds
+    assert said(answer, "For each batch the step waits 30.0 ms.")
 
 
 def test_on_a_cpu_idleness_is_unknown_and_not_zero() -> None:
@@ -189,7 +234,7 @@ def test_any_phases_make_finite_shares_and_one_of_the_limits(
     processes: list[tuple[float, float, float]], batch_size: int
 ) -> None:
     made = [seen(step, {"load": load, "other": other}) for step, load, other in processes]
-    size = combine_size(batch_size, made)
+    size = combine_size(batch_size, made, Ceilings(), on_cpu=False)
     assert set(size.phases) == set(LENGTHS)
     for cost in size.phases.values():
         assert cost.ci95[0] <= cost.seconds <= cost.ci95[1] or cost.seconds < 0
@@ -201,8 +246,8 @@ def test_a_stall_just_above_a_tenth_of_the_step_is_the_limit_and_one_below_is_no
     def cost(share: float) -> PhaseCost:
         return PhaseCost(seconds=share, ci95=(share, share), share=share, seconds_per_example=share, host_seconds=0.0)
 
-    assert bound_of({"load": cost(0.101)}, None, None, Utilization()) == "data-bound"
-    assert bound_of({"load": cost(0.1)}, None, None, Utilization()) == "compute-bound"
+    assert bound_of({"load": cost(0.101)}, None, None, Utilization(), on_cpu=False) == "data-bound"
+    assert bound_of({"load": cost(0.1)}, None, None, Utilization(), on_cpu=False) == "compute-bound"
 
 
 def test_several_sizes_stand_beside_the_one_that_the_answer_is_about() -> None:

@@ -198,7 +198,7 @@ def test_plans_compare_training_times() -> None:
 def test_unlike_questions_cannot_be_compared() -> None:
     with pytest.raises(UsageError) as caught:
         compare(throughput({64: 1.0}), max_batch(("a", 1, 1)))
-    assert caught.value.message == "here is a throughput study and there a max-batch study"
+    assert caught.value.message == "here is a study of throughput and there one of max-batch"
 
 
 def test_a_foreign_file_is_refused_by_name() -> None:

@@ -1,5 +1,6 @@
 """What a long run is concluded to show, from runs in which it was planted."""
 
+import math
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from analysis.soak_runs import BATCH, correlated, record, request, told
 from traindyno.analysis.soak import conclude_soak
 from traindyno.analysis.soak_change import sudden_change
 from traindyno.analysis.soak_drift import drift_of
+from traindyno.analysis.soak_ends import ends_ratio
 from traindyno.analysis.soak_neighbours import rank_correlation
 from traindyno.analysis.soak_run import SoakRun
 from traindyno.analysis.soak_stalls import periodic_stall
@@ -104,6 +106,43 @@ def test_neither_noise_nor_a_steady_drift_is_taken_for_a_sudden_change(likeness:
     assert sum(change is not None for change in found) <= 3
 
 
+@pytest.mark.parametrize(
+    ("speed", "how", "ratio"),
+    [
+        (lambda at: 1 - 0.15 * max(0.0, at - 200) / 100, "fell by 10.", 0.89),
+        (lambda at: 1 - 0.25 * math.exp(-at / 60), "rose by 6.", 1.07),
+    ],
+)
+def test_a_change_that_is_neither_a_line_nor_a_step_is_told_by_the_ends(speed: Any, how: str, ratio: float) -> None:
+    answer = concluded(record(speed=speed))
+    assert answer.ends_ratio == pytest.approx(ratio, abs=0.006)
+    assert told(answer.verdicts, f"Throughput {how}", "from the first to the last fifth", "not along a line")
+    assert not told(answer.verdicts, "No drift is shown")
+
+
+def test_a_change_told_as_a_line_or_a_step_is_not_told_by_the_ends_too() -> None:
+    assert concluded(record(speed=falling(-1.2))).ends_ratio is None
+    assert concluded(record(speed=lambda at: 1.0 if at < 180 else 0.85)).ends_ratio is None
+
+
+@pytest.mark.parametrize("seconds", [121, 240])
+@pytest.mark.parametrize("likeness", [0.0, 0.5, 0.9])
+def test_noise_alone_hardly_ever_carries_the_ends_apart(likeness: float, seconds: int) -> None:
+    found = [ends_ratio(points(seed, likeness, 0.0, seconds)) for seed in range(200)]
+    assert sum(ratio is not None for ratio in found) < 0.03 * len(found)
+
+
+def test_a_run_that_wavers_is_not_said_to_fall() -> None:
+    wave = [(float(at), 1000 + 50 * math.cos(at / 240 * 3 * math.pi)) for at in range(240)]
+    assert ends_ratio(wave) is None
+
+
+@given(st.floats(0.01, 1e6), st.integers(0, 20))
+def test_the_ratio_of_the_ends_does_not_depend_on_the_unit_of_the_rate(unit: float, seed: int) -> None:
+    run = [(at, rate * (1 - 0.3 * max(0.0, at - 100) / 50)) for at, rate in points(seed, 0.5, 0.0, 150)]
+    assert ends_ratio([(at, rate * unit) for at, rate in run]) == pytest.approx(ends_ratio(run))
+
+
 def hot(at: float) -> dict[str, Any]:
     reasons = ("power cap", "thermal software slowdown") if at > 150 else ("power cap",)
     return {"utilization_percent": 99, "clock_reasons": reasons, "sm_clock_mhz": 1980 - round(at)}
@@ -123,6 +162,52 @@ def test_a_hot_card_that_slows_down_is_not_called_throttled_unless_the_driver_sa
     assert (answer.throttle.known, answer.throttle.thermal) == (True, False)
     assert told(answer.verdicts, "Throughput fell", "the driver reports no heat")
     assert not told(answer.verdicts, "Heat held")
+
+
+def glimpsed(readings: int) -> Any:
+    """Heat, named by the driver in so many readings."""
+
+    def reading(at: float) -> dict[str, Any]:
+        reasons = ("thermal software slowdown",) if 150 <= at < 150 + readings else ()
+        return {"utilization_percent": 99, "clock_reasons": reasons}
+
+    return reading
+
+
+@pytest.mark.parametrize(("readings", "heat"), [(1, False), (2, False), (4, True)])
+def test_a_moment_of_heat_is_listed_but_is_no_verdict(readings: int, heat: bool) -> None:
+    answer = concluded(record(reading=glimpsed(readings)))
+    assert answer.throttle.thermal is heat
+    assert "thermal software slowdown" in answer.throttle.shares
+    assert told(answer.verdicts, "Heat held the clocks back") is heat
+    assert told(answer.verdicts, "Seen too rarely to matter: thermal software slowdown for 0.") is not heat
+
+
+def test_a_single_reading_is_no_verdict_however_few_there_are() -> None:
+    few = record(reading=lambda at: glimpsed(1)(at) if 100 <= at <= 160 else {})
+    assert concluded(few).throttle.thermal is False
+
+
+def test_a_fall_is_not_laid_to_a_moment_of_heat() -> None:
+    answer = concluded(record(speed=falling(-1.2), reading=glimpsed(1)))
+    assert told(answer.verdicts, "Throughput fell", "the driver hardly reports heat")
+
+
+@pytest.mark.parametrize(
+    ("counters", "known"),
+    [
+        ({"sync boost": 0}, False),
+        ({"power cap": 0}, False),
+        ({"thermal slowdown": 0}, False),
+        ({"thermal slowdown": 0, "power cap": 0}, True),
+    ],
+)
+def test_counters_alone_tell_only_if_there_is_one_for_heat_and_one_for_power(
+    counters: dict[str, int], known: bool
+) -> None:
+    answer = concluded(record(reading=lambda at: {"utilization_percent": 99, "throttle_counters": counters}))
+    assert answer.throttle.known is known
+    assert told(answer.verdicts, "neither heat nor the power limit") is known
 
 
 def test_a_power_cap_is_told_apart_and_is_not_called_heat() -> None:
@@ -259,6 +344,15 @@ def test_an_epoch_costs_machine_time_and_energy() -> None:
     assert answer.energy_joules_per_epoch == pytest.approx(300 * seconds)
     assert answer.cost_per_epoch == pytest.approx(0.01 * seconds + 300 * seconds * 1e-6)
     assert answer.epochs == int(answer.run_seconds * answer.examples_per_second / 3200)
+
+
+def test_the_epoch_that_the_user_gives_goes_before_that_of_the_data() -> None:
+    run = record(epoch_seconds=60, reading=powered)
+    answer = concluded(run, epoch_examples=1_000_000, price_per_hour=36.0)
+    seconds = 1_000_000 / answer.examples_per_second
+    assert answer.energy_joules_per_epoch == pytest.approx(300 * seconds)
+    assert answer.cost_per_epoch == pytest.approx(0.01 * seconds)
+    assert answer.epochs == concluded(run).epochs > 0
 
 
 def test_without_a_price_there_is_no_cost_and_without_an_epoch_the_reason_is_told() -> None:

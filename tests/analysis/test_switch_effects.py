@@ -3,21 +3,23 @@
 import math
 import random
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from search.fake_switches import arm
+from traindyno.analysis.switch_candidates import Candidate
 from traindyno.analysis.switch_effects import (
     effect_of,
+    is_noisy,
     memory_ratio,
     pair_apart,
-    pays_back_after,
     pooled_spread,
-    warm_up_seconds,
 )
+from traindyno.analysis.switch_findings import Findings, Tried
 from traindyno.analysis.switch_losses import check_loss, final_loss, loss_fall, loss_spread
-from traindyno.core.records import Block, Measurement, Memory, Pair
+from traindyno.core.records import Arm, Block, Measurement, Memory, Pair
 
 SWITCHES = 16
 
@@ -41,6 +43,42 @@ def test_intervals_hold_the_truth_about_95_times_in_100_although_each_switch_has
         spread = pooled_spread(study)
         held += [low <= 1.0 <= high for low, high in (effect_of(each, spread)[1] for each in study)]
     assert 0.93 <= sum(held) / len(held) <= 0.98
+
+
+def test_a_noisy_switch_among_calm_ones_is_rarely_taken_for_faster_after_its_third_pair() -> None:
+    chance = random.Random(5)
+    faster = calm_held = 0
+    for _ in range(400):
+        calm = [[pair(math.exp(chance.gauss(0, 0.002))) for _ in range(2)] for _ in range(15)]
+        noisy = [pair(math.exp(chance.gauss(0, 0.02))) for _ in range(2)]
+        if is_noisy(noisy, pooled_spread([*calm, noisy])):
+            noisy.append(pair(math.exp(chance.gauss(0, 0.02))))
+        spread = pooled_spread([*calm, noisy])
+        faster += effect_of(noisy, spread)[1][0] > 1.0
+        low, high = effect_of(calm[0], spread)[1]
+        calm_held += low <= 1.0 <= high
+    assert faster / 400 < 0.14, "without its own interval it is in a quarter of all cases"
+    assert calm_held / 400 > 0.93
+
+
+def test_a_lone_pair_of_a_noisy_switch_has_that_switch_s_spread() -> None:
+    calm = [[pair(1.0), pair(1.001)], [pair(1.0), pair(0.999)], [pair(1.0), pair(1.0)]] * 3
+    noisy = [pair(0.95), pair(1.05), pair(1.0)]
+    spread = pooled_spread([*calm, noisy])
+    assert effect_of([pair(1.05)], spread)[1][0] > 1.0
+    assert effect_of([pair(1.05)], spread, kin=[calm[0]])[1][0] > 1.0
+    assert effect_of([pair(1.05)], spread, kin=[noisy])[1][0] < 1.0
+
+
+def test_processes_that_ran_apart_are_not_pooled_with_pairs_that_took_turns() -> None:
+    turns = [Tried(pairs=(pair(1.0), pair(1.0 + 0.0005 * number))) for number in range(8)]
+    apart = Tried(pairs=(pair(1.02), pair(1.05)), apart=True)
+    found = tuple(Candidate(switch="threads", value=number) for number in range(9))
+    findings = Findings(candidates=found, singles=dict(zip(found, [*turns, apart], strict=True)))
+    effects = [findings.effect(candidate) for candidate in found]
+    assert all(effect is not None and effect[1][1] < 1.02 for effect in effects[:-1])
+    assert effects[-1] is not None
+    assert effects[-1][1][0] < 1.0, "two of their kind say little"
 
 
 def test_one_disturbed_pair_widens_its_own_interval_and_no_other() -> None:
@@ -120,16 +158,16 @@ def test_memory_is_compared_at_the_peaks() -> None:
     assert memory_ratio([taken]) == 0.6
 
 
-def test_a_longer_start_pays_back_after_as_many_steps_as_gain_it() -> None:
-    compiled = Pair(baseline=arm(0.1), candidate=arm(0.06, 20.06), turns=(), ratio=1 / 0.6, ci95=(1.6, 1.7))
-    assert warm_up_seconds(compiled) == pytest.approx(20.0)
-    assert pays_back_after([compiled]) == pytest.approx(500, abs=1)
+def reserving(reserved_bytes: int | None) -> Arm:
+    memory = Memory(peak_bytes=1000, peak_reserved_bytes=reserved_bytes)
+    return msgspec.structs.replace(arm(0.1), memory=memory)
 
 
-def test_what_starts_no_later_takes_no_longer_and_what_gains_nothing_never_pays_back() -> None:
-    slower = Pair(baseline=arm(0.1, 5.0), candidate=arm(0.2), turns=(), ratio=0.5, ci95=(0.49, 0.51))
-    assert warm_up_seconds(slower) == 0.0
-    assert pays_back_after([slower]) is None
+def test_on_a_gpu_memory_is_what_the_allocator_took_from_the_device() -> None:
+    graphed = Pair(baseline=reserving(1200), candidate=reserving(2400), turns=(), ratio=1.0, ci95=(1.0, 1.0))
+    assert memory_ratio([graphed]) == 2.0
+    unknown = msgspec.structs.replace(graphed, baseline=reserving(None))
+    assert memory_ratio([unknown]) == 1.0
 
 
 def test_a_loss_agrees_if_it_is_no_further_off_at_the_same_seed_than_seeds_are_apart() -> None:

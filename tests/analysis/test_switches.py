@@ -5,14 +5,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from search.fake_device import failure
-from search.fake_switches import BASELINE, WORKLOAD, FakeBench, of_arm, plan, run_study
+from search.fake_device import failed, failure
+from search.fake_switches import (
+    BASELINE,
+    WORKLOAD,
+    FakeBench,
+    FirstLook,
+    candidates,
+    of_arm,
+    plan,
+    run_study,
+    template,
+)
 from traindyno.analysis.switches import conclude_switches
 from traindyno.core.answers import SwitchEffect, SwitchesAnswer
 from traindyno.core.errors import NothingMeasuredError
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import Settings
+from traindyno.core.records import Settings, TrialRecord, TrialSpec
 from traindyno.core.requests import Bench, SwitchesRequest
+from traindyno.search.switches.strategy import SwitchesPlan
 
 
 def answer_of(bench: FakeBench, *only: str, epoch_examples: int | None = None, **options: Any) -> SwitchesAnswer:
@@ -48,6 +59,44 @@ def test_where_nothing_helps_nothing_is_recommended() -> None:
     assert "Nothing was shown to be faster than the baseline." in answer.verdicts
 
 
+def test_what_is_faster_and_may_not_be_adopted_is_named_with_the_reason() -> None:
+    bench = FakeBench(bf16, loss=lambda settings: 0.4 if settings.precision == "bf16" else 0.0)
+    verdicts = answer_of(bench, "precision").verdicts
+    assert "Nothing can be recommended: precision=bf16 is faster, but its loss differs by 0.4." in verdicts
+    assert not any("shown to be faster" in verdict for verdict in verdicts)
+    faster = FakeBench(lambda settings: 0.9 if settings.activation_checkpointing else 1.0)
+    assert (
+        "Nothing can be recommended: activation_checkpointing=on is faster, but is not a matter of speed."
+        in answer_of(faster, "activation_checkpointing").verdicts
+    )
+
+
+def test_a_study_cut_before_its_losses_says_that_they_were_not_looked_at() -> None:
+    strategy = plan("precision")
+    history = run_study(strategy, FakeBench(bf16))
+    request = SwitchesRequest(workload=WORKLOAD, bench=Bench(), settings=BASELINE)
+    verdicts = conclude_switches(request, strategy.findings(history[:4])).verdicts
+    assert "Nothing can be recommended: precision=bf16 is faster, but its loss was not looked at." in verdicts
+
+
+def test_what_fresh_pairs_refute_is_told_and_not_recommended() -> None:
+    answer = answer_of(FirstLook(), "precision")
+    assert answer.recommended == {}
+    assert any(
+        verdict.startswith("precision=bf16 looked faster at first, and fresh pairs do not confirm it: 1.00×")
+        for verdict in answer.verdicts
+    )
+    assert "Nothing was confirmed to be faster than the baseline." in answer.verdicts
+
+
+def test_copies_alone_are_recommended_without_a_speedup() -> None:
+    answer = answer_of(FakeBench(lambda settings: 0.9 if settings.pin_memory else 1.0), "pin_memory", "tf32")
+    assert answer.recommended == {"pin_memory": True}
+    assert effect(answer, "pin_memory=on").with_copies
+    assert any(verdict.endswith("It is recommended.") for verdict in answer.verdicts)
+    assert "Nothing else was shown to be faster than the baseline." in answer.verdicts
+
+
 def test_copies_from_pinned_memory_are_recommended_beside_the_rest_and_not_counted_in_the_speedup() -> None:
     answer = answer_of(FakeBench(lambda settings: bf16(settings) * (0.9 if settings.pin_memory else 1.0)))
     assert answer.recommended == {"precision": "bf16", "pin_memory": True}
@@ -77,6 +126,31 @@ def test_prices_are_told_and_not_recommended_away() -> None:
     answer = answer_of(FakeBench(lambda settings: 1.1 if settings.determinism == "all" else 1.0), "determinism")
     assert "Reproducibility (determinism=all) costs 9 % of the speed." in answer.verdicts
     assert any(verdict.startswith("Reproducibility (determinism=cudnn) was not shown") for verdict in answer.verdicts)
+
+
+def test_the_price_of_more_reproducibility_than_the_baseline_has_is_not_turned_round() -> None:
+    baseline = msgspec.structs.replace(BASELINE, determinism="cudnn")
+    strategy = SwitchesPlan(template(baseline), candidates("determinism", settings=baseline))
+    bench = FakeBench(lambda settings: {"none": 0.8, "cudnn": 1.0, "all": 1.25}[settings.determinism])
+    request = SwitchesRequest(workload=WORKLOAD, bench=Bench(), settings=baseline)
+    verdicts = conclude_switches(request, strategy.findings(run_study(strategy, bench))).verdicts
+    assert "Reproducibility (determinism=cudnn) costs 20 % of the speed." in verdicts
+    assert "Reproducibility (determinism=all) costs 20 % of the speed." in verdicts
+
+
+def test_a_combination_whose_check_breaks_down_is_not_said_to_have_another_loss() -> None:
+    class Stuck(FakeBench):
+        def run(self, spec: TrialSpec) -> TrialRecord:
+            both = spec.settings.precision == "bf16" and spec.settings.memory_format == "channels_last"
+            stuck = spec.kind == "losses" and both
+            return failed(spec, failure(Outcome.TIMEOUT)) if stuck else super().run(spec)
+
+    def step(settings: Settings) -> float:
+        return bf16(settings) * (0.8 if settings.memory_format == "channels_last" else 1.0)
+
+    verdicts = answer_of(Stuck(step), "precision", "memory_format").verdicts
+    assert any("for with it the check of its loss failed: " in verdict for verdict in verdicts)
+    assert not any("differ" in verdict for verdict in verdicts)
 
 
 def test_a_loss_that_differs_is_told_with_the_spread_of_the_seeds() -> None:

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 import traindyno
+from traindyno.app.library import study_document
 from traindyno.core.answers import AnatomyAnswer
+from traindyno.core.errors import UsageError
 from traindyno.core.events import Event, TrialFinished
 
 DATA, MODEL = "folder:/data/train", "torchvision:resnet50"
@@ -96,6 +98,8 @@ def test_settings_of_every_kind_reach_the_trials(store: str) -> None:
         ({"batch_size": "16..max"}, "sizes that are named"),
         ({"batch_size": 0}, "a batch size of 0"),
         ({"compile": "fast"}, "compile"),
+        ({"batch_size": [8, 12], "accumulation_steps": 8}, "a batch of 12 cannot be computed in 8 equal parts"),
+        ({"mode": "infer", "activation_checkpointing": True}, "only matters in training"),
         ({"memory_fromat": "channels_last"}, "there is no option memory_fromat"),
     ],
 )
@@ -110,3 +114,17 @@ def test_a_trace_that_cannot_be_written_is_refused_before_anything_runs(tmp_path
     with pytest.raises(traindyno.TraindynoError, match="is a directory") as caught:
         traindyno.anatomy(MODEL, store=store, trace=str(tmp_path), device="cpu")
     assert "trace.json" in (caught.value.hint or "")
+
+
+def test_a_trace_is_called_json(tmp_path: Path, store: str) -> None:
+    with pytest.raises(UsageError, match=r"trace\.txt is no name of a trace") as caught:
+        traindyno.anatomy(MODEL, store=store, trace=str(tmp_path / "trace.txt"), device="cpu")
+    assert ".json.gz" in (caught.value.hint or "")
+
+
+def test_workers_without_a_loader_are_warned_of(store: str) -> None:
+    anatomy(store, repeats=1, num_workers=1, name="alone")
+    anatomy(store, repeats=1, num_workers=1, data=DATA, name="loaded")
+    alone, loaded = (study_document(name, store).warnings for name in ("alone", "loaded"))
+    assert "--workers: 1 worker changes nothing here, for no loader feeds the steps." in alone
+    assert not any("--workers" in warning for warning in loaded)

@@ -1,6 +1,7 @@
 """`soak` from request to answer: on simulated machines, on replayed GPUs, and for real on this one."""
 
 import json
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,7 @@ def test_a_finished_run_is_not_repeated_when_its_study_is_resumed(store: str) ->
 def test_a_run_longer_than_the_usual_limit_of_a_trial_gets_the_time_it_needs() -> None:
     asked = request(run_seconds=2 * 3600.0)
     assert (with_time(asked).trial_timeout_seconds or 0) > 2 * 3600
+    assert with_time(asked).asked.trial_timeout_seconds is None
     assert with_time(request(run_seconds=60.0)).trial_timeout_seconds is None
 
 
@@ -199,8 +201,39 @@ def test_what_cannot_be_run_is_refused_before_anything_is() -> None:
         check_soak(short)
     with pytest.raises(UsageError, match="nothing to load"):
         check_soak(request(from_loader=True))
-    with pytest.raises(UsageError, match="some time"):
-        check_soak(request(run_seconds=0.0))
+    for seconds in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(UsageError, match="some time"):
+            check_soak(request(run_seconds=seconds))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"minutes": float("nan")}, "some time"),
+        ({"batch_size": 0}, "at least one example"),
+        ({"batch_size": 8, "accumulation_steps": 3}, "3 equal parts"),
+        ({"mode": "infer", "optimizer_kernel": "fused"}, "optimizer_kernel only matters in training"),
+        ({"threads": 1}, "threads only matters on a CPU"),
+    ],
+)
+def test_settings_without_sense_are_refused_at_once_and_also_in_a_simulation(
+    store: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        simulated(store, **options)
+
+
+def test_workers_without_a_loader_are_warned_of(store: str) -> None:
+    asked = SoakRequest(
+        workload=WorkloadSpec(model=MODEL),
+        bench=Bench(runner="simulated"),
+        settings=Settings(batch_size=8, num_workers=4),
+        run_seconds=200.0,
+    )
+    warnings = soak(asked, Context(store=store)).warnings
+    assert "--workers: 4 workers change nothing here, for no loader feeds the steps." in warnings
+    one = msgspec.structs.replace(asked, settings=Settings(batch_size=8))
+    assert not any("--workers" in warning for warning in soak(one, Context(store=store)).warnings)
 
 
 def test_a_run_that_fails_says_why(store: str) -> None:

@@ -10,6 +10,7 @@ from traindyno.app.context import Context
 from traindyno.app.resume import resume
 from traindyno.app.study import stops_study
 from traindyno.core.answers import SwitchesAnswer
+from traindyno.core.errors import UsageError
 from traindyno.core.events import Event, TrialFinished
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, Settings, TrialRecord, TrialSpec, WorkloadSpec
@@ -98,6 +99,42 @@ def finished(events: list[Event]) -> int:
 def test_an_unknown_switch_is_refused_before_anything_is_written(store: str) -> None:
     with pytest.raises(traindyno.TraindynoError, match="no switch 'precison'"):
         switches(store, skip=["precison"])
+    assert not Path(store).exists()
+
+
+def test_switches_named_that_do_not_apply_are_refused_with_their_reasons(store: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        switches(store, mode="infer", only=["threads", "accumulation_steps", "precision"])
+    assert "threads does not apply here: " in caught.value.message
+    assert "accumulation_steps does not apply here: inference" in caught.value.message
+    assert "precision" in (caught.value.hint or "")
+    assert "threads" not in (caught.value.hint or "")
+
+
+def test_a_switch_may_be_named_by_a_text_alone(store: str) -> None:
+    answer = switches(store, only="memory-format", repeats=1, combine=False, check_losses=False)
+    assert {effect.switch for effect in answer.effects} == {"memory_format"}
+
+
+def test_max_autotune_has_an_option_of_its_own(store: str) -> None:
+    with pytest.raises(UsageError, match="max_autotune is a way to compile") as caught:
+        switches(store, only=["max-autotune"])
+    assert "--max-autotune" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": 0}, "at least one example"),
+        ({"batch_size": 8, "accumulation_steps": 3}, "3 equal parts"),
+        ({"mode": "infer", "read_metrics": True}, "read_metrics only matters in training"),
+    ],
+)
+def test_a_baseline_without_sense_is_refused_before_anything_is_written(
+    store: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        switches(store, **options)
     assert not Path(store).exists()
 
 

@@ -22,3 +22,13 @@ def test_settling_a_bench_forgets_nothing_of_what_was_asked(tmp_path: Path) -> N
     with open_workshop(asked, str(tmp_path / "store.db")) as workshop:
         assert workshop.bench.memory_limit_bytes is not None
         assert workshop.asked == asked
+        stored = workshop.bench
+    with open_workshop(stored, str(tmp_path / "store.db")) as resumed:
+        assert resumed.bench == stored
+        assert resumed.asked == asked
+
+
+def test_what_a_user_named_is_still_named_when_a_study_is_resumed(tmp_path: Path) -> None:
+    asked = Bench(device="cpu", memory_limit_bytes=2**33, trial_timeout_seconds=60.0)
+    with open_workshop(asked, str(tmp_path / "store.db")) as workshop:
+        assert workshop.bench.asked == asked

@@ -30,6 +30,13 @@ def test_a_dry_run_says_how_long_it_would_take(tmp_path: Path) -> None:
     assert completed.returncode == 0, completed.stderr
     assert "one run of 4 min 00 s, the machine read once a second" in completed.stdout
     assert "one resident batch" in completed.stdout
+    assert "about 1 trial, at most" in completed.stdout
+
+
+def test_a_run_without_an_end_is_refused(tmp_path: Path) -> None:
+    refused = run(tmp_path, "soak", "--model", "torchvision:resnet50", "--minutes", "inf", *SIMULATED)
+    assert refused.returncode == 2
+    assert "a run needs some time, and an end" in refused.stderr
 
 
 def test_without_data_a_loader_cannot_be_soaked(tmp_path: Path) -> None:

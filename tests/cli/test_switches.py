@@ -1,5 +1,6 @@
 """`traindyno switches` from the outside, on a simulated machine."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -30,6 +31,11 @@ def test_the_last_lines_have_the_speedup_what_to_copy_and_what_to_type_next(tmp_
     assert "hint: traindyno anatomy --model torchvision:resnet50 --precision bf16" in done.stderr
 
 
+def test_the_hint_keeps_the_device_that_was_asked_for(tmp_path: Path) -> None:
+    done = run(tmp_path, *SWITCHES, "--only", "tf32", "--device", "cpu")
+    assert " --device cpu " in next(line for line in done.stderr.splitlines() if line.startswith("hint: "))
+
+
 def test_the_settings_of_the_baseline_are_the_user_s(tmp_path: Path) -> None:
     given = ("--set", "memory_format=channels_last", "--only", "precision", "--no-check-losses", "--no-combine")
     content = document(run(tmp_path, *SWITCHES, *given, "--json"))
@@ -50,6 +56,29 @@ def test_a_dry_run_lists_what_would_be_tried_and_why_not(tmp_path: Path) -> None
     assert "not optimizer_kernel=foreach: torch chooses foreach by itself here" in told
     assert "nothing was measured" in told
     assert not (tmp_path / "traindyno.db").exists()
+
+
+def test_a_dry_run_tells_the_baseline_and_counts_as_people_do(tmp_path: Path) -> None:
+    given = ("--set", "memory_format=channels_last", "--only", "precision", "--repeats", "1")
+    told = run(tmp_path, *SWITCHES, *given, "--dry-run").stdout
+    assert "baseline: --set memory_format=channels_last" in told
+    assert "each alone in 1 pair with the baseline" in told
+
+
+def test_a_switch_that_does_not_apply_is_refused_by_name(tmp_path: Path) -> None:
+    refused = run(tmp_path, *SWITCHES, "--only", "threads")
+    assert refused.returncode == 2
+    assert "threads does not apply here: " in refused.stderr
+    assert "these apply: precision, " in refused.stderr
+
+
+def test_a_dry_run_counts_the_time_that_compiling_takes(tmp_path: Path) -> None:
+    def seconds(*options: str) -> float:
+        dry = run(tmp_path, *SWITCHES, "--only", "compile", "--no-combine", *options, "--dry-run", "--json")
+        return float(json.loads(dry.stdout)["answer"]["at_most_seconds"])
+
+    assert seconds() > 4 * 60
+    assert seconds("--max-autotune") > seconds() + 2 * 300
 
 
 def test_an_unknown_switch_is_answered_with_those_there_are(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Every way an arm of a pair can go wrong: the trial ends as one process would, and nobody is left behind."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import pytest
 from faults.test_endings import processes_left_after_two_seconds
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Budget, Failure, Settings, TrialRecord, TrialSpec, WorkloadSpec
+from traindyno.runner import local
 from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
 from traindyno.runner.protocol import Deadlines, Watcher
+from traindyno.search.switches.trying import fits_apart
 
 JOBS = Path(__file__).with_name("pair_jobs.py")
 FAILING, HEALTHY = Settings(batch_size=8), Settings(batch_size=4)
@@ -114,6 +117,15 @@ def test_an_arm_that_is_killed_from_outside_ends_the_trial(runner: LocalRunner) 
     assert processes_left_after_two_seconds() == []
 
 
+def test_an_arm_that_the_kernel_kills_for_memory_may_run_alone(
+    runner: LocalRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "oom_kill_count", itertools.count().__next__)
+    record = run(runner, "later_is_killed")
+    assert record.outcome is Outcome.OUT_OF_HOST_MEMORY
+    assert fits_apart(record)
+
+
 def test_the_next_pair_is_healthy(runner: LocalRunner) -> None:
     assert run(runner, "first_segfaults").outcome is Outcome.CRASH
     assert run(runner, "first_healthy", seconds=0.2).outcome is Outcome.OK
@@ -135,7 +147,7 @@ def test_an_arm_that_does_not_fit_beside_the_other_says_so_and_fits_alone() -> N
     try:
         failure = failure_of(runner.run(spec, Watcher(), None))
         assert failure.outcome is Outcome.OUT_OF_DEVICE_MEMORY
-        assert (failure.details["arm"], failure.details["alone"]) == ("candidate", "no")
+        assert failure.details["arm"] == "candidate"
         assert int(failure.details["device_free_bytes"]) > 0
         assert runner.run(alone, Watcher(), None).outcome is Outcome.OK
     finally:

@@ -4,6 +4,7 @@ import csv
 import io
 from typing import Any
 
+import msgspec
 import pytest
 
 from report.anatomy_documents import anatomy_answer, anatomy_cpu_document, anatomy_document, anatomy_size, phases
@@ -59,6 +60,27 @@ def test_host_wait_and_device_stall_are_both_in_the_last_lines() -> None:
     assert any(line.startswith("Trace: steps.json") for line in lines)
 
 
+def test_on_a_cpu_there_is_one_wait_in_the_table_and_in_the_last_lines() -> None:
+    made = anatomy_cpu_document()
+    load = phases(0.46, 32, {"load": 0.2})
+    answer = msgspec.structs.replace(
+        made.answer, phases={**made.answer.phases, **load}, stall_seconds=0.092, host_wait_seconds=0.092
+    )
+    document = msgspec.structs.replace(made, answer=answer)
+    lines = render_console(document, width=100).splitlines()
+    assert "Waiting for data, per step: 92.0 ms (fed from host memory)" in lines
+    headline = view_of(document).headline(document)
+    assert headline is not None
+    assert ("waiting for data", "92.0 ms per step") in headline.beside
+    assert not any("device stands still" in label for label, _ in headline.beside)
+
+
+def test_wild_instruments_and_phases_longer_than_the_step_are_told_in_words() -> None:
+    answer = anatomy_answer(instrument_cost=0.05, instrument_cost_ci95=(-0.816, 10.353), coverage=1.05)
+    told = "Instruments cost +5.0 % (± over 100 %); named phases explain all of the step without them"
+    assert told in render_console(anatomy_document(answer=answer), width=100).splitlines()
+
+
 def test_what_cannot_be_counted_reads_not_available_with_the_reason() -> None:
     text = render_console(anatomy_cpu_document(), width=100)
     assert "N/A: operations fused by a compiler cannot be counted" in text
@@ -78,8 +100,13 @@ def test_the_picture_stacks_the_phases_of_every_size_and_draws_both_copies() -> 
     document = anatomy_document()
     assert set(drawn(document, "batch")) == {"batch 8", "batch 64", "batch 256"}
     assert set(drawn(document, "memory")) == {"from pageable memory", "from pinned memory"}
-    shares = [end for end in drawn(document, "end") if end <= 1.0001]
-    assert max(shares) == pytest.approx(1)
+
+
+def test_the_bars_of_shares_are_as_long_as_the_table_says() -> None:
+    short = anatomy_size(8, 0.1, phases=phases(0.1, 8, {"forward": 0.5, "backward": 0.3, "other": 0.0}))
+    document = anatomy_document(answer=anatomy_answer(sizes=(short, anatomy_size(256, 0.1163))))
+    (shares,) = [rows for rows in chart_of(document)["datasets"].values() if rows[0].get("end") == pytest.approx(0.5)]
+    assert [row["end"] for row in shares if row["batch"] == "batch 8"] == pytest.approx([0.5, 0.8])
 
 
 def test_the_picture_of_one_size_on_a_cpu_has_bars_alone() -> None:

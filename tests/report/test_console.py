@@ -89,3 +89,8 @@ def test_a_compared_plan_is_written_in_times_and_compared_sizes_in_counts() -> N
 @pytest.mark.parametrize(("share", "drawn"), [(0.0, ""), (0.5, "██"), (0.53, "██▏"), (1.0, "████"), (2.0, "████")])
 def test_a_bar_is_exact_to_an_eighth_of_a_cell(share: float, drawn: str) -> None:
     assert bar(share, 4) == drawn
+
+
+def test_tables_are_one_blank_line_apart() -> None:
+    for name, document in ALL.items():
+        assert "\n\n\n" not in render_console(document(), width=80), name

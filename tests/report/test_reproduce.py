@@ -51,6 +51,12 @@ def test_everything_else_is_written_out() -> None:
     )
 
 
+def test_what_was_not_asked_for_but_found_is_not_written_but_for_the_device() -> None:
+    found = bench(device="cpu", memory_limit_bytes=12271804416, settled=("device", "memory_limit_bytes"))
+    request = ThroughputRequest(workload=PLAIN, bench=found)
+    assert command_of(request) == "traindyno throughput --model torchvision:resnet50 --device cpu"
+
+
 def test_the_sweep_is_written_as_people_write_it() -> None:
     sizes = ThroughputRequest(workload=PLAIN, bench=bench(), sizes=(16, 32))
     span = ThroughputRequest(workload=PLAIN, bench=bench(), smallest=8, largest=64)

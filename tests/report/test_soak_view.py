@@ -17,6 +17,7 @@ from traindyno.report.renderers.html_page import render_html
 from traindyno.report.renderers.markdown import render_markdown
 from traindyno.report.renderers.pictures import render_png
 from traindyno.report.reproduce import reproduce_command
+from traindyno.report.trials import trial_rows
 from traindyno.report.views import view_of
 
 HOT = (
@@ -51,6 +52,18 @@ def test_the_last_lines_hold_rate_drift_clocks_and_energy(hot: Document) -> None
     assert "held by heat and the power limit" in lines[2]
 
 
+def test_the_page_tells_of_one_long_run_and_not_of_trials_that_come_to_rest(hot: Document) -> None:
+    page = render_html(hot)
+    assert "One trial trained without a break" in page
+    assert "Blocks were discarded until" not in page
+
+
+def test_the_rate_of_the_trial_is_that_of_the_answer(hot: Document) -> None:
+    (trial,) = trial_rows(hot)
+    assert trial.examples_per_second == pytest.approx(hot.answer.examples_per_second)
+    assert trial.ci95 is None
+
+
 def test_everything_that_was_read_stands_in_the_table_with_its_unit(hot: Document) -> None:
     text = render_console(hot, width=100)
     for words in ("GPU temperature", "°C", "SM clock", "MHz", "GPU power", "read from disks", "cost per epoch"):
@@ -74,6 +87,32 @@ def test_what_is_unknown_is_called_so_and_not_shown_as_zero(hot: Document) -> No
     assert "Drift: not known" in text
     assert "GPU power" not in text
     assert "0 J" not in text
+
+
+@pytest.mark.parametrize(
+    ("throttle", "words"),
+    [
+        (Throttle(known=True, thermal=False, power_cap=False, shares={"thermal software slowdown": 0.003}), "not held"),
+        (Throttle(known=True, thermal=False, power_cap=False, shares={"sync boost": 0.003}), "not held"),
+        (
+            Throttle(known=True, thermal=False, power_cap=False, shares={"power cap": 0.001, "sync boost": 0.5}),
+            "held by s",
+        ),
+    ],
+)
+def test_what_held_the_clocks_for_a_moment_is_in_the_table_and_not_in_the_answer(
+    hot: Document, throttle: Throttle, words: str
+) -> None:
+    document = msgspec.structs.replace(hot, answer=msgspec.structs.replace(hot.answer, throttle=throttle))
+    text = render_console(document, width=100)
+    assert f"Clocks: {words}" in text
+    assert next(iter(throttle.shares)) in text
+
+
+def test_a_change_along_no_line_is_told_where_the_drift_would_be(hot: Document) -> None:
+    bent = msgspec.structs.replace(hot.answer, drift_percent_per_minute=-2.0, ci95=(-9.0, 5.0), ends_ratio=0.887)
+    text = render_console(msgspec.structs.replace(hot, answer=bent), width=100)
+    assert "Drift: -11.3 % from the first to the last fifth, not along a line" in text
 
 
 def test_the_chart_has_a_panel_for_each_quantity_over_one_axis_of_time(hot: Document) -> None:

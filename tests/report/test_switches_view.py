@@ -25,6 +25,7 @@ from traindyno.report.renderers.markdown import render_markdown
 from traindyno.report.reproduce import reproduce_command
 from traindyno.report.settings_text import code_text, toml
 from traindyno.report.switch_code import switch_code
+from traindyno.report.trials import trial_rows
 from traindyno.report.views import view_of
 
 
@@ -50,7 +51,8 @@ def test_switches_stand_in_the_order_of_their_speed_and_what_was_not_measured_be
     assert names[0] == "compile=default"
     assert names[-1] == "tf32=none"
     assert next(row for row in effects.rows if row.cells[0] == "compile=default").tone == "chosen"
-    assert next(row for row in effects.rows if row.cells[0] == "precision=fp16").cells[-1] == "differs"
+    assert next(row for row in effects.rows if row.cells[0] == "precision=fp16").cells[-1] == "beyond"
+    assert effects.legend[0].endswith("within the spread of seeds, or beyond")
     assert "precision=bf16 and memory_format=channels_last" in [row.cells[0] for row in ladder.rows]
     assert [row.cells for row in left_out.rows] == [
         ("optimizer_kernel=foreach", "torch chooses foreach by itself here")
@@ -62,10 +64,40 @@ def test_the_baseline_is_named_and_not_the_first_candidate(measured: Document) -
 
 
 def test_where_nothing_helps_the_last_line_says_so(measured: Document) -> None:
-    nothing = with_answer(measured, recommended={}, speedup=1.0, speedup_ci95=(1.0, 1.0))
+    slow = tuple(
+        msgspec.structs.replace(effect, ratio=0.9, ci95=(0.8, 1.0), adopted=False) for effect in measured.answer.effects
+    )
+    nothing = with_answer(measured, recommended={}, speedup=1.0, speedup_ci95=(1.0, 1.0), effects=slow)
     assert view_of(nothing).conclusion(nothing)[0].startswith("Nothing is recommended: no switch was shown")
+    spoilt = with_answer(measured, recommended={}, speedup=1.0, speedup_ci95=(1.0, 1.0))
+    assert view_of(spoilt).conclusion(spoilt)[0].startswith("Nothing is recommended: what looked faster cannot")
     assert render_console(nothing)
     assert render_html(nothing)
+
+
+def test_the_ratio_stands_beside_what_it_was_measured_of_and_copies_have_their_own_line(measured: Document) -> None:
+    pinned = SwitchEffect(switch="pin_memory", value="on", ratio=1.1, ci95=(1.09, 1.11), adopted=True, with_copies=True)
+    others = tuple(effect for effect in measured.answer.effects if effect.switch != "pin_memory")
+    both = with_answer(
+        measured, effects=(*others, pinned), recommended={**measured.answer.recommended, "pin_memory": True}
+    )
+    first, _, copies, _ = view_of(both).conclusion(both)
+    assert "as fast" in first
+    assert "pin_memory" not in first
+    assert copies == (
+        "Also recommended: pin_memory=on, where batches are copied to the device, which is not in the ratio"
+    )
+    assert "pin_memory" not in view_of(both).headline(both).label
+
+
+def test_copies_alone_have_no_ratio(measured: Document) -> None:
+    pinned = SwitchEffect(switch="pin_memory", value="on", ratio=1.1, ci95=(1.09, 1.11), adopted=True, with_copies=True)
+    alone = with_answer(
+        measured, effects=(pinned,), recommended={"pin_memory": True}, speedup=1.0, speedup_ci95=(1.0, 1.0)
+    )
+    assert not any("as fast" in line for line in view_of(alone).conclusion(alone))
+    assert view_of(alone).headline(alone).value == "pin_memory=on"
+    assert render_html(alone)
 
 
 def test_the_options_shown_are_read_back_as_the_recommended_settings(measured: Document) -> None:
@@ -105,6 +137,35 @@ def test_each_switch_has_its_line_of_code(switches: dict[str, Any], line: str) -
     compile(code, "switches", "exec")
 
 
+def test_fp16_comes_with_everything_that_scales_the_loss() -> None:
+    lines = switch_code({"precision": "fp16", "memory_format": "channels_last"}, "cuda:0").splitlines()
+    code = [line.partition("#")[0].strip() for line in lines]
+    order = [
+        "scaler = torch.amp.GradScaler()",
+        'with torch.autocast("cuda", dtype=torch.float16):',
+        "scaler.scale(loss).backward()",
+        "scaler.step(optimizer)",
+        "scaler.update()",
+    ]
+    assert [line for line in code if line in order] == order
+
+
+def test_inference_has_no_loss_in_its_code() -> None:
+    code = switch_code({"precision": "fp16"}, "cuda:0", training=False)
+    assert "with torch.inference_mode(), torch.autocast(" in code
+    assert "    output = model(x)" in code.splitlines()
+    assert "loss" not in code
+    assert "scaler" not in code
+
+
+def test_names_that_the_code_does_not_make_are_explained() -> None:
+    lines = switch_code({"precision": "fp16", "optimizer_kernel": "auto"}, "cuda:0").splitlines()
+    assert lines[0].startswith("# x: a batch of inputs; y: its labels; criterion: your loss function; Optimizer: ")
+    assert "optimizer: " not in lines[0].replace("Optimizer: ", "")
+    assert "optimizer = Optimizer(model.parameters())  # without fused and foreach: torch chooses" in lines
+    assert switch_code({"cudnn_benchmark": True}, "cuda:0") == "torch.backends.cudnn.benchmark = True"
+
+
 def test_a_sheet_has_every_switch_with_plain_numbers(measured: Document) -> None:
     rows = list(csv.DictReader(io.StringIO(render_csv(measured))))
     assert len(rows) == len(measured.answer.effects)
@@ -120,7 +181,7 @@ def test_the_picture_has_a_dot_for_every_switch_and_step_and_a_line_at_equal_spe
     alone, together = (rows for rows in drawn if "name" in rows[0])
     assert len(alone) == sum(effect.ratio is not None for effect in measured.answer.effects)
     assert len(together) == len(measured.answer.combinations) + 1
-    assert together[-1]["name"] == "all together against the baseline"
+    assert together[-1]["name"] == "what is recommended, against the baseline"
     assert [{"ratio": 1.0}] in drawn
 
 
@@ -132,7 +193,28 @@ def test_an_interval_without_ends_does_not_spoil_the_picture(measured: Document)
     assert chart is not None
     (panel,) = chart["vconcat"]
     assert panel["layer"][1]["encoding"]["x"]["scale"]["domain"][1] < 3
+    (arrows,) = [rows for rows in chart["datasets"].values() if "shape" in rows[0]]
+    assert {(row["name"], row["shape"]) for row in arrows} == {
+        (f"threads={threads}", f"triangle-{side}") for threads in (4, 8) for side in ("left", "right")
+    }
     assert "1.30×" in render_console(document)
+
+
+def test_an_interval_that_is_drawn_whole_has_no_arrow_and_one_that_is_not_known_has_two(measured: Document) -> None:
+    whole = SwitchEffect(switch="threads", value="4", ratio=1.3, ci95=(1.1, 1.5))
+    unknown = SwitchEffect(switch="threads", value="8", ratio=1.1)
+    chart = view_of(measured).chart(with_answer(measured, effects=(whole, unknown), combinations=()))
+    assert chart is not None
+    (arrows,) = [rows for rows in chart["datasets"].values() if "shape" in rows[0]]
+    assert [(row["name"], row["shape"]) for row in arrows] == [
+        ("threads=8", "triangle-left"), ("threads=8", "triangle-right"),
+    ]  # fmt: skip
+
+
+def test_a_trial_of_losses_tells_its_seed(measured: Document) -> None:
+    fed = {trial.fed for trial in trial_rows(measured) if trial.kind == "losses"}
+    assert "seed 0, compile=default" in fed
+    assert any(" on " in trial.fed for trial in trial_rows(measured) if trial.kind == "pair")
 
 
 def test_without_any_ratio_there_is_no_picture(measured: Document) -> None:

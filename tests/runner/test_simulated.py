@@ -139,7 +139,7 @@ def test_two_arms_need_the_room_of_two() -> None:
     record = SimulatedRunner(parse_profile("limit=1000")).run(trial, Watcher(), None)
     assert record.outcome is Outcome.OUT_OF_DEVICE_MEMORY
     assert record.failure is not None
-    assert record.failure.details["alone"] == "no"
+    assert record.failure.details["arm"] == "candidate"
 
 
 def test_losses_differ_by_seed_and_by_what_breaks_them() -> None:

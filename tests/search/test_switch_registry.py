@@ -62,9 +62,16 @@ def test_on_a_cpu_what_needs_a_gpu_is_left_out_with_the_reason() -> None:
     where = situation("cpu")
     found = {each.switch for each in find_candidates(where) if each.skipped_because is None}
     assert {"precision", "memory_format", "compile", "threads", "optimizer_kernel"} <= found
-    assert not found & {"tf32", "cudnn_benchmark", "pin_memory", "read_metrics", "expandable_segments", "determinism"}
+    assert not found & {"tf32", "cudnn_benchmark", "pin_memory", "read_metrics", "expandable_segments"}
     assert tried("precision", where) == ["bf16"]
-    assert reasons("tf32", where) == ["the device is a CPU"] * 2
+    assert reasons("tf32", where) == ["only GPUs have TF32"] * 2
+    assert reasons("cudnn_benchmark", where) == ["only GPUs have cuDNN"]
+
+
+@pytest.mark.parametrize(("now", "values"), [("none", ["all"]), ("all", ["none"]), ("cudnn", ["all"])])
+def test_on_a_cpu_only_determinism_of_all_operations_means_something(now: str, values: list[str]) -> None:
+    assert tried("determinism", situation("cpu", determinism=now)) == values
+    assert set(reasons("determinism", situation("cpu", determinism=now))) == {"only GPUs have cuDNN"}
 
 
 def test_without_a_cpp_compiler_nothing_is_compiled_for_a_cpu() -> None:

@@ -5,11 +5,11 @@ from collections import Counter
 import msgspec
 import pytest
 
-from search.fake_device import failure
-from search.fake_switches import BASELINE, FakeBench, candidates, of_arm, plan, run_study, template
+from search.fake_device import failed, failure
+from search.fake_switches import BASELINE, FakeBench, FirstLook, candidates, of_arm, plan, run_study, template
 from traindyno.analysis.switch_choice import choose
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import Settings, TrialRecord
+from traindyno.core.records import Settings, TrialRecord, TrialSpec
 from traindyno.search.switches.climb import MOST_PAIRS
 from traindyno.search.switches.strategy import SwitchesPlan
 
@@ -101,6 +101,63 @@ def test_another_value_takes_the_place_of_one_that_is_better_alone() -> None:
     assert chosen(strategy, history) == {"precision=bf16", "compile=reduce-overhead"}
 
 
+def test_a_partner_that_halves_the_speed_alone_is_still_tried_with_others() -> None:
+    def step(settings: Settings) -> float:
+        host = {"none": 1.0, "reduce-overhead": 0.2}.get(settings.compile, 1.0)
+        host *= 1.8 if settings.precision != "fp32" and settings.compile == "none" else 1.0
+        device = 0.4 if settings.precision == "bf16" else 0.8
+        return max(host, device)
+
+    strategy = plan("precision", "compile")
+    assert chosen(strategy, run_study(strategy, FakeBench(step))) == {"precision=bf16", "compile=reduce-overhead"}
+
+
+def test_a_partner_that_stands_in_the_way_of_a_later_one_is_given_up() -> None:
+    def step(settings: Settings) -> float:
+        last, compiled = settings.memory_format == "channels_last", settings.compile == "default"
+        return {(False, False): 1.0, (True, False): 0.7, (False, True): 0.9, (True, True): 0.6}[last, compiled] * (
+            (0.5 if compiled and not last else 0.9) if settings.precision == "bf16" else 1.0
+        )
+
+    strategy = plan(*PARTNERS)
+    history = run_study(strategy, FakeBench(step))
+    assert chosen(strategy, history) == {"precision=bf16", "compile=default"}
+    given_up = [rung.instead_of for rung in strategy.findings(history).rungs if rung.kept and not rung.added]
+    assert [each.name for each in given_up if each is not None] == ["memory_format=channels_last"]
+
+
+class Noisy(FakeBench):
+    """A bench on which compiled steps differ far more from process to process than others."""
+
+    def run(self, spec: TrialSpec) -> TrialRecord:
+        self.noise = 0.03 if spec.settings.compile != "none" else 0.001
+        return super().run(spec)
+
+
+def test_a_switch_that_is_noisier_than_the_others_has_a_third_pair_and_is_not_taken_for_faster() -> None:
+    recommended = third = 0
+    for seed in range(10):
+        strategy = plan("compile", "precision", "tf32", "cudnn_benchmark", "optimizer_kernel", "expandable_segments")
+        history = run_study(strategy, Noisy(seed=seed))
+        recommended += bool(chosen(strategy, history))
+        third += any(
+            record.spec.repeat == 2 and record.spec.settings.compile != "none" and record.spec.against == BASELINE
+            for record in history
+        )
+    assert third >= 7
+    assert recommended <= 1
+
+
+def test_a_noisy_switch_is_kept_on_top_of_another_only_after_a_second_pair() -> None:
+    bench = Noisy(lambda s: (0.5 if s.precision == "bf16" else 1.0) * (0.7 if s.compile == "default" else 1.0))
+    strategy = plan("compile", "precision", "tf32", "cudnn_benchmark", "optimizer_kernel", "expandable_segments")
+    findings = strategy.findings(run_study(strategy, bench))
+    compiled = next(each for each in findings.candidates if each.name == "compile=default")
+    assert findings.noisy(findings.singles[compiled])
+    rung = next(rung for rung in findings.rungs if rung.added == (compiled,))
+    assert len(rung.tried.pairs) == 2
+
+
 def test_what_is_slower_or_has_another_loss_is_not_adopted() -> None:
     def step(settings: Settings) -> float:
         return (0.5 if settings.precision == "fp16" else 1.0) * (1.2 if settings.cudnn_benchmark else 1.0)
@@ -132,7 +189,48 @@ def test_a_combination_whose_loss_differs_loses_the_switch_that_is_furthest_off(
     findings = strategy.findings(run_study(strategy, FakeBench(step, loss=loss)))
     assert findings.dropped is not None
     assert findings.dropped.name == "precision=bf16"
-    assert [member.name for member in choose(findings).members] == ["tf32=all"]
+    assert [member.name for member in findings.members] == ["tf32=all"]
+
+
+def test_what_is_left_of_a_combination_does_not_beat_a_faster_single_switch() -> None:
+    def switched(settings: Settings) -> tuple[bool, bool, bool]:
+        return settings.precision == "bf16", settings.tf32 == "all", settings.cudnn_benchmark
+
+    def share(settings: Settings, *each: float) -> float:
+        return sum(part for part, on in zip(each, switched(settings), strict=True) if on)
+
+    strategy = plan("precision", "tf32", "cudnn_benchmark")
+    bench = FakeBench(lambda s: 1.0 - share(s, 0.5, 0.1, 0.05), loss=lambda s: share(s, 0.19, 0.02, 0.02))
+    history = run_study(strategy, bench)
+    findings = strategy.findings(history)
+    assert [member.name for member in findings.members] == ["tf32=all", "cudnn_benchmark=on"]
+    assert chosen(strategy, history) == {"precision=bf16"}
+    assert choose(findings).ratio == pytest.approx(2.0, rel=0.02)
+    last = [record.spec for record in history[-2:]]
+    assert all(spec.settings.precision == "bf16" and spec.against == BASELINE for spec in last)
+
+
+@pytest.mark.parametrize("combine", [True, False])
+def test_what_fresh_pairs_refute_is_not_chosen(combine: bool) -> None:
+    strategy = plan("precision", combine=combine)
+    assert chosen(strategy, run_study(strategy, FirstLook())) == set()
+
+
+def test_where_fresh_pairs_refute_the_fastest_the_next_has_its_turn() -> None:
+    bench = FirstLook(lambda settings: 0.9 if settings.tf32 == "all" else 1.0)
+    strategy = plan("precision", "tf32", combine=False)
+    history = run_study(strategy, bench)
+    assert chosen(strategy, history) == {"tf32=all"}
+    assert [record.spec.settings.tf32 for record in history[-2:]] == ["all", "all"]
+
+
+def test_processes_that_ran_apart_are_run_again_for_the_answer() -> None:
+    strategy = plan("tf32", repeats=1)
+    bench = FakeBench(lambda s: 0.5 if s.tf32 == "all" else 1.0, roomy=lambda s: False, noise=0.01)
+    findings = strategy.findings(run_study(strategy, bench))
+    (members,) = findings.finals
+    looks, fresh = findings.singles[members[0]].pairs, findings.finals[members].pairs
+    assert {pair.ratio for pair in looks}.isdisjoint(pair.ratio for pair in fresh)
 
 
 def test_losses_are_taken_at_one_small_batch_from_three_seeds_of_the_baseline() -> None:
@@ -182,9 +280,37 @@ def test_two_that_do_not_fit_the_device_together_alternate_in_fresh_processes() 
     assert chosen(strategy, history) == {"precision=bf16"}
 
 
+def test_two_that_fit_only_after_the_allocator_tried_again_are_measured_apart() -> None:
+    bench = FakeBench(
+        lambda settings: 0.5 if settings.precision == "bf16" else 1.0,
+        tight=lambda settings: settings.precision == "bf16",
+    )
+    strategy = plan("precision", repeats=3)
+    history = run_study(strategy, bench)
+    tried = {candidate.name: tried for candidate, tried in strategy.findings(history).singles.items()}
+    assert (tried["precision=bf16"].apart, tried["precision=fp16"].apart) == (True, False)
+    assert [pair.turns for pair in tried["precision=bf16"].pairs] == [(), ()]
+    alone = [index for index, record in enumerate(history) if record.spec.kind == "speed"]
+    assert history[alone[0] - 1].spec.kind == "pair"
+    assert history[alone[0] - 1].ok
+
+
+def test_two_that_do_not_fit_the_host_together_alternate_too() -> None:
+    class SmallHost(FakeBench):
+        def run(self, spec: TrialSpec) -> TrialRecord:
+            if spec.kind == "pair":
+                return failed(spec, failure(Outcome.OUT_OF_HOST_MEMORY))
+            return super().run(spec)
+
+    strategy = plan("precision")
+    history = run_study(strategy, SmallHost(lambda settings: 0.5 if settings.precision == "bf16" else 1.0))
+    assert [record.spec.kind for record in history[:5]] == ["pair", "speed", "speed", "speed", "speed"]
+    assert chosen(strategy, history) == {"precision=bf16"}
+
+
 def test_a_candidate_that_does_not_fit_alone_either_is_a_failure() -> None:
     full = failure(Outcome.OUT_OF_DEVICE_MEMORY)
-    bench = FakeBench(failures={"compile=default": of_arm(full, "candidate", alone="no")})
+    bench = FakeBench(failures={"compile=default": of_arm(full, "candidate")})
     strategy = plan("compile")
     history = run_study(strategy, bench)
     tried = {candidate.name: tried for candidate, tried in strategy.findings(history).singles.items()}
@@ -201,6 +327,31 @@ def test_a_baseline_that_fails_ends_the_study(told: str) -> None:
     history = run_study(strategy, FakeBench(failures={"precision=bf16": why, "precision=fp16": why}))
     assert len(history) == 1
     assert strategy.findings(history).baseline_failure == why
+
+
+def test_a_baseline_that_fails_after_others_ran_is_one_failed_pair() -> None:
+    class Hanging(FakeBench):
+        def run(self, spec: TrialSpec) -> TrialRecord:
+            hangs = spec.kind == "pair" and spec.settings.cudnn_benchmark and spec.repeat == 1
+            return failed(spec, of_arm(failure(Outcome.HANG), "baseline")) if hangs else super().run(spec)
+
+    strategy = plan("precision", "cudnn_benchmark")
+    history = run_study(strategy, Hanging(lambda settings: 0.5 if settings.precision == "bf16" else 1.0))
+    findings = strategy.findings(history)
+    assert findings.baseline_failure is None
+    assert {each.name for each, tried in findings.singles.items() if tried.failure} == {"cudnn_benchmark=on"}
+    assert chosen(strategy, history) == {"precision=bf16"}
+
+
+def test_where_the_baseline_s_own_losses_are_not_known_no_others_are_run() -> None:
+    class Diverging(FakeBench):
+        def run(self, spec: TrialSpec) -> TrialRecord:
+            return failed(spec, failure(Outcome.NONFINITE)) if spec.kind == "losses" else super().run(spec)
+
+    strategy = plan(*PARTNERS)
+    history = run_study(strategy, Diverging(lambda s: 0.5 if s.precision == "bf16" else 0.9))
+    assert sum(record.spec.kind == "losses" for record in history) == 1
+    assert strategy.findings(history).failed_losses
 
 
 def test_without_combining_the_best_single_switch_is_chosen() -> None:

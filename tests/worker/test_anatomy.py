@@ -17,6 +17,7 @@ from traindyno.worker import flow_timing
 from traindyno.worker.anatomy import ceilings
 from traindyno.worker.devices import open_device
 from traindyno.worker.kinds import KINDS
+from traindyno.worker.kinds import anatomy as kind
 from worker.counted_device import SilentChannel
 from worker.data.tiny_sets import write_folder
 
@@ -247,6 +248,37 @@ def test_a_trace_that_cannot_be_written_does_not_cost_the_measurement(jobs: Path
     measurement = measure(WorkloadSpec(model=f"{jobs}:forward"), trace=tmp_path / "missing" / "trace.json.gz")
     assert measurement.anatomy is not None
     assert "no trace was written" in measurement.notes[0]
+
+
+def refusing(error: Exception) -> Any:
+    def refused(*_: object) -> None:
+        raise error
+
+    return refused
+
+
+@pytest.mark.parametrize(
+    ("part", "note"),
+    [
+        ("furnish", "what a step computes was not counted"),
+        ("flops_per_second_ceiling", "the most that the device computes is not known"),
+        ("bytes_per_second_ceiling", "the most that the device moves is not known"),
+        ("time_transfers", "how long a batch takes to the device is not known"),
+        ("write_trace", "no trace was written"),
+    ],
+)
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), LookupError("not this name")])
+def test_what_fails_after_the_timing_leaves_a_note_and_everything_else(
+    monkeypatch: pytest.MonkeyPatch, jobs: Path, tmp_path: Path, part: str, note: str, error: Exception
+) -> None:
+    monkeypatch.setattr(kind, part, refusing(error))
+    measurement = measure(WorkloadSpec(model=f"{jobs}:load"), trace=tmp_path / "trace.json")
+    assert measurement.notes == (f"{note}: {type(error).__name__}: {error}",)
+    assert measurement.anatomy is not None
+    work = measurement.anatomy.work
+    assert (work.flops_per_step is None) == (part == "furnish") == (work.uncounted_because is not None)
+    assert (work.flops_per_second_ceiling is None) == (part == "flops_per_second_ceiling")
+    assert (work.bytes_per_second_ceiling is None) == (part == "bytes_per_second_ceiling")
 
 
 def test_a_known_model_on_a_folder_of_images_cold_data_too(tmp_path: Path) -> None:

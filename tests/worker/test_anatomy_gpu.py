@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from traindyno.core.anatomy import Anatomy
+from traindyno.core.events import TrialProgress
 from traindyno.core.loading import Feed
 from traindyno.core.records import Budget, Measurement, Settings, TrialSpec, WorkloadSpec
 from traindyno.runner.choose import WORKER_ENTRY
@@ -79,7 +80,12 @@ def images(tmp_path: Path) -> str:
 
 
 def measure(
-    runner: LocalRunner, workload: WorkloadSpec, supply: str = "cached", trace: Path | None = None, **knobs: Any
+    runner: LocalRunner,
+    workload: WorkloadSpec,
+    supply: str = "cached",
+    trace: Path | None = None,
+    watcher: Watcher | None = None,
+    **knobs: Any,
 ) -> Measurement:
     spec = TrialSpec(
         kind="anatomy",
@@ -89,7 +95,7 @@ def measure(
         feed=Feed(supply=supply),  # type: ignore[arg-type]
         trace_path=None if trace is None else str(trace),
     )
-    record = runner.run(spec, Watcher(), None)
+    record = runner.run(spec, watcher or Watcher(), None)
     assert record.measurement is not None, record.failure
     assert record.measurement.anatomy is not None
     return record.measurement
@@ -194,3 +200,16 @@ def test_a_trace_shows_the_kernels(runner: LocalRunner, images: str, tmp_path: P
     anatomy = anatomy_of(runner, resnet(images), "loader", path, decoder=decoder, batch_size=16)
     assert '"kernel"' in path.read_text()
     assert bool(anatomy.transfers) == (decoder == "pil")
+
+
+def test_the_host_is_timed_before_a_profiler_has_been_there(runner: LocalRunner, jobs: Path) -> None:
+    class Phases(Watcher):
+        def __init__(self) -> None:
+            self.seen: list[str] = []
+
+        def progress(self, progress: TrialProgress) -> None:
+            self.seen.append(progress.phase)
+
+    phases = Phases()
+    measure(runner, WorkloadSpec(model=f"{jobs}:forward"), watcher=phases)
+    assert phases.seen.index("queueing") < phases.seen.index("profile")

@@ -1,6 +1,6 @@
 """The instruments, the counters and the ceilings on their own, where every number is known beforehand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from traindyno.core.records import Block, Budget, Settings
-from traindyno.worker.anatomy import ceilings
+from traindyno.worker.anatomy import ceilings, queueing
 from traindyno.worker.anatomy.ceilings import bytes_per_second_ceiling, flops_per_second_ceiling
 from traindyno.worker.anatomy.counting import MovedBytes, count_work
 from traindyno.worker.anatomy.instruments import Instruments, MarkedWaits
@@ -244,13 +244,28 @@ def test_a_step_without_any_product_is_not_counted_as_none() -> None:
     assert work.uncounted_because is not None
 
 
-def test_a_step_that_cannot_be_followed_says_why() -> None:
+@pytest.mark.parametrize("kind", [RuntimeError, AttributeError, ValueError, AssertionError])
+def test_a_step_that_cannot_be_followed_says_why(kind: type[Exception]) -> None:
     def step() -> None:
-        raise RuntimeError("no dispatch here\nand a long story")
+        raise kind("no dispatch here\nand a long story")
 
     assert count_work(step, PLAIN).uncounted_because == (
-        "torch's counter could not follow the step: RuntimeError: no dispatch here"
+        f"torch's counter could not follow the step: {kind.__name__}: no dispatch here"
     )
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_step_is_queued_once_it_has_compiled_and_recorded(monkeypatch: pytest.MonkeyPatch, waits: bool) -> None:
+    steps: list[int] = []
+
+    def waits_for_device(step: Callable[[], None]) -> bool:
+        assert len(steps) >= 3
+        step()
+        return waits
+
+    monkeypatch.setattr(queueing, "_waits_for_device", waits_for_device)
+    seconds = queueing.queue_seconds(lambda: steps.append(1), CpuDevice())
+    assert (seconds is None) == waits
 
 
 @pytest.fixture
@@ -267,6 +282,23 @@ def test_there_is_a_ceiling_in_every_precision(precision: Any) -> None:
     assert (flops_per_second_ceiling(Settings(batch_size=4, precision=precision), CpuDevice()) or 0) > 0
     assert (bytes_per_second_ceiling(CpuDevice()) or 0) > 0
     assert torch.backends.cuda.matmul.allow_tf32 == before
+
+
+@pytest.fixture
+def newer_names() -> Iterator[None]:
+    """As a user's file may leave the flags: by their newer names, after which torch refuses to read the older ones."""
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
+    with pytest.raises(RuntimeError):
+        print(torch.backends.cuda.matmul.allow_tf32)
+    yield
+    torch.backends.cuda.matmul.allow_tf32 = False
+
+
+@pytest.mark.usefixtures("small", "newer_names")
+@pytest.mark.parametrize("tf32", ["none", "convolutions"])
+def test_there_is_a_ceiling_after_the_newer_names_of_flags_were_used(tf32: Any) -> None:
+    assert (flops_per_second_ceiling(Settings(batch_size=4, tf32=tf32), CpuDevice()) or 0) > 0
+    assert torch.backends.cuda.matmul.fp32_precision == "tf32"
 
 
 @pytest.mark.usefixtures("small")

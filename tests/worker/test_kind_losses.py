@@ -52,6 +52,19 @@ JOBS = """
     def of_images():
         return Workload(model=nn.Sequential(nn.Flatten(), nn.Linear(192, 2)))
 
+    def without_targets():
+        layers = nn.Linear(6, 32), nn.ReLU(), nn.Dropout(0.0), nn.Linear(32, 3)
+        return Workload(model=nn.Sequential(*layers), example_input=torch.linspace(-1, 1, 6))
+
+    def scaled():
+        def check(gradient):
+            assert gradient.item() == 1024
+        def step(model, batch):
+            loss = model(batch).float().square().mean()
+            loss.register_hook(check)
+            return loss
+        return Workload(model=model(), example_input=torch.linspace(-1, 1, 6), training_step=step)
+
     def diverging():
         def step(model, batch):
             return model(batch).sum() * float("inf")
@@ -125,6 +138,16 @@ def test_knobs_that_only_change_the_way_keep_the_losses(jobs: Path, knobs: dict[
     assert losses(job(jobs, "synthetic"), **knobs).losses == pytest.approx(
         losses(job(jobs, "synthetic")).losses, rel=1e-4
     )
+
+
+@pytest.mark.parametrize("knobs", [{"accumulation_steps": 2}, {"activation_checkpointing": True}], ids=str)
+def test_a_target_that_is_made_up_is_the_same_in_every_setting(jobs: Path, knobs: dict[str, object]) -> None:
+    plain = losses(job(jobs, "without_targets"), steps=10).losses
+    assert losses(job(jobs, "without_targets"), steps=10, **knobs).losses == pytest.approx(plain, rel=1e-4)
+
+
+def test_in_fp16_the_loss_is_scaled_as_it_would_be_in_training(jobs: Path) -> None:
+    assert len(losses(job(jobs, "scaled"), steps=5, precision="fp16").losses) == 5
 
 
 def test_a_loss_that_is_no_number_names_its_step(jobs: Path) -> None:

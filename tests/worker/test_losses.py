@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from traindyno.core.errors import TraindynoError
+from traindyno.worker.batches import seeded
+from traindyno.worker.knobs.accumulation import Share
 from traindyno.worker.losses import Criterion, find_scores, random_target
 
 SCORES = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
@@ -55,7 +57,7 @@ def test_made_up_targets_have_a_class_for_each_example_position_or_pixel(
     shape: tuple[int, ...], target_shape: tuple[int, ...], classes: int
 ) -> None:
     scores = torch.zeros(shape)
-    target = random_target(scores)
+    target = random_target(scores.shape, seeded(scores.device, 0))
     assert target.shape == target_shape
     assert set(target.flatten().tolist()) == set(range(classes))
     assert Criterion()(scores, target).item() == pytest.approx(torch.tensor(classes).log().item())
@@ -82,13 +84,40 @@ def test_a_made_up_target_stays_the_same_for_the_same_batch() -> None:
     assert seen[2].shape == (2,)
 
 
+def made_up(loss: Any, scores: Tensor, share: Share, seed: int = 0) -> Tensor:
+    torch.rand(3)  # A model draws numbers of its own, more or fewer from setting to setting.
+    criterion = Criterion(loss=loss, seed=seed)
+    target = criterion._target(scores, share)
+    assert target is not None
+    return target
+
+
+@pytest.mark.parametrize("loss", [None, nn.MSELoss()])
+@pytest.mark.parametrize("shape", [(6, 1), (6, 5), (6, 3, 5), (6, 3, 4, 4)])
+def test_every_example_has_the_same_target_in_whichever_part_of_the_batch_it_comes(
+    loss: Any, shape: tuple[int, ...]
+) -> None:
+    scores = torch.zeros(shape)
+    whole = made_up(loss, scores, Share())
+    parts = [made_up(loss, scores[:2], Share(number, 3)) for number in range(3)]
+    assert torch.equal(torch.cat(parts), whole)
+    assert not torch.equal(made_up(loss, scores, Share(), seed=1), whole)
+
+
+def test_a_lower_precision_rounds_the_made_up_target_and_draws_no_other() -> None:
+    exact, rounded = (
+        made_up(None, torch.zeros(9, 1, dtype=dtype), Share()) for dtype in (torch.float32, torch.bfloat16)
+    )
+    assert torch.equal(exact.bfloat16(), rounded)
+
+
 def test_fewer_classes_than_scores_are_kept_to() -> None:
-    assert random_target(torch.zeros(100, 50), classes=2).max() == 1
+    assert random_target(torch.Size((100, 50)), torch.Generator(), classes=2).max() == 1
 
 
 def test_more_classes_than_scores_are_an_error() -> None:
     with pytest.raises(TraindynoError, match="60 classes were asked for, but the model returns scores for 50"):
-        random_target(torch.zeros(1, 50), classes=60)
+        random_target(torch.Size((1, 50)), torch.Generator(), classes=60)
 
 
 @pytest.mark.parametrize("loss", [nn.MSELoss(), functional.l1_loss, nn.BCEWithLogitsLoss()])

@@ -4,7 +4,7 @@ import os
 import signal
 import textwrap
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -124,13 +124,22 @@ def test_a_run_that_is_asked_to_end_does_so_after_the_step_it_is_in() -> None:
     assert sum(block.steps for block in soak.blocks) == 57
 
 
-def test_the_request_to_end_comes_as_a_signal_and_leaves_no_handler_behind() -> None:
+@pytest.fixture
+def signal_set_back() -> Iterator[None]:
     before = signal.getsignal(END_SIGNAL)
+    yield
+    signal.signal(END_SIGNAL, before)
+
+
+@pytest.mark.usefixtures("signal_set_back")
+def test_the_request_to_end_comes_as_a_signal_and_one_that_comes_late_does_no_harm() -> None:
+    signal.signal(END_SIGNAL, signal.SIG_DFL)
     with ending_on_request() as asked:
         assert not asked()
         os.kill(os.getpid(), END_SIGNAL)
         assert asked()
-    assert signal.getsignal(END_SIGNAL) is before
+    assert signal.getsignal(END_SIGNAL) is signal.SIG_IGN
+    os.kill(os.getpid(), END_SIGNAL)
 
 
 def test_outside_the_main_thread_a_run_goes_on_without_the_signal() -> None:

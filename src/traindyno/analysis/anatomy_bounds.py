@@ -18,7 +18,11 @@ BANDWIDTH_FROM, BANDWIDTH_OVER_FLOPS = 0.5, 1.5
 
 
 def bound_of(
-    phases: Mapping[str, PhaseCost], idle_share: float | None, host_share: float | None, utilization: Utilization
+    phases: Mapping[str, PhaseCost],
+    idle_share: float | None,
+    host_share: float | None,
+    utilization: Utilization,
+    on_cpu: bool,
 ) -> str:
     """The first of these that holds.
 
@@ -27,13 +31,15 @@ def bound_of(
     - `launch-bound`: the host needs at least 90 % of the step to queue it, and the device is idle for 5 % or more.
     - `memory-bound`: the step moves at least half the bytes per second of a large copy on this device, and that share
       is 1.5 times its share of a matrix product's arithmetic.
-    - `compute-bound`: otherwise; on a CPU, where the other parts of the device are not seen, unless data is the limit.
+    - `compute-bound`: otherwise.
+
+    On a CPU, which is its own host and moves nothing to itself, it is data or computing.
     """
     load, transfer = (phases[name].share if name in phases else 0.0 for name in ("load", "transfer"))
+    if on_cpu:
+        return DATA if load > EXPOSED_FROM else COMPUTE
     if max(load, transfer) > EXPOSED_FROM:
         return DATA if load >= transfer else TRANSFER
-    if idle_share is None and host_share is None:
-        return COMPUTE
     if (host_share or 0.0) >= HOST_FROM and (idle_share or 0.0) >= IDLE_FROM:
         return LAUNCH
     return MEMORY if _moves_more_than_it_computes(utilization) else COMPUTE

@@ -3,7 +3,7 @@
 import msgspec
 
 from traindyno.analysis.anatomy_bounds import DATA, TRANSFER
-from traindyno.analysis.commands import SYNTHETIC, settings_words, workload_words
+from traindyno.analysis.commands import SYNTHETIC, device_words, settings_words, workload_words
 from traindyno.core.answers import AnatomyAnswer
 from traindyno.core.requests import AnatomyRequest, SoakRequest
 
@@ -23,8 +23,7 @@ def next_command(request: AnatomyRequest, answer: AnatomyAnswer) -> list[str]:
 
 
 def _workload(request: AnatomyRequest) -> list[str]:
-    bench = request.bench
-    return [*workload_words(request.workload, bench), *(["--device", bench.device] if bench.device != "auto" else [])]
+    return [*workload_words(request.workload, request.bench), *device_words(request.bench)]
 
 
 def feeding_words(request: AnatomyRequest | SoakRequest) -> list[str]:

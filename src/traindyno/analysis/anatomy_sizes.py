@@ -4,11 +4,19 @@ from collections.abc import Iterable, Sequence
 
 from traindyno.analysis.anatomy_bounds import bound_of
 from traindyno.analysis.intervals import Interval, combine_processes, median
-from traindyno.core.anatomy import Anatomy, PhaseName, Work
+from traindyno.core.anatomy import Anatomy, Phase, PhaseName, Work
 from traindyno.core.answers import AnatomySize, PhaseCost, TransferCost, Utilization
+from traindyno.core.base import Record
 from traindyno.core.records import TrialRecord
 
 PHASES: tuple[PhaseName, ...] = ("load", "transfer", "forward", "backward", "optimizer", "communication", "other")
+
+
+class Ceilings(Record, frozen=True):
+    """The most that a device was seen to do; null where it could not be seen."""
+
+    flops_per_second: float | None = None
+    bytes_per_second: float | None = None
 
 
 def answer_size(asked: int, sizes: Sequence[int]) -> int | None:
@@ -27,16 +35,26 @@ def measured_sizes(records: Iterable[TrialRecord]) -> tuple[int, ...]:
     return tuple(sorted(taken))
 
 
-def combine_size(batch_size: int, seen: Sequence[Anatomy]) -> AnatomySize:
+def ceilings_of(records: Iterable[TrialRecord]) -> Ceilings:
+    """The best that any process of the study saw this device do: there is one ceiling, whatever the batch size."""
+    found = [record.measurement.anatomy for record in records if record.measurement is not None]
+    works = [each.work for each in found if each is not None]
+    return Ceilings(
+        flops_per_second=_best(work.flops_per_second_ceiling for work in works),
+        bytes_per_second=_best(work.bytes_per_second_ceiling for work in works),
+    )
+
+
+def combine_size(batch_size: int, seen: Sequence[Anatomy], ceilings: Ceilings, on_cpu: bool) -> AnatomySize:
     """One batch size over all of its processes."""
     step, ci95 = combine_processes([each.plain_step_seconds for each in seen], [each.plain_ci95 for each in seen])
     phases: dict[str, PhaseCost] = {
-        name: cost for name in PHASES if (cost := _phase(name, seen, step, batch_size)) is not None
+        name: cost for name in PHASES if (cost := _phase(name, seen, batch_size)) is not None
     }
     busy, host = middle(each.busy_seconds for each in seen), middle(each.host_step_seconds for each in seen)
     idle_share = None if busy is None else min(1.0, max(0.0, 1 - busy / step))
     host_share = None if host is None else host / step
-    utilization = utilization_of([each.work for each in seen], step)
+    utilization = utilization_of([each.work for each in seen], step, ceilings)
     return AnatomySize(
         batch_size=batch_size,
         step_seconds=step,
@@ -45,10 +63,15 @@ def combine_size(batch_size: int, seen: Sequence[Anatomy]) -> AnatomySize:
         transfers=tuple(_transfers(seen, batch_size)),
         idle_share=idle_share,
         host_share=host_share,
-        bound=bound_of(phases, idle_share, host_share, utilization),
+        bound=bound_of(phases, idle_share, host_share, utilization, on_cpu),
         utilization=utilization,
         examples_per_second=batch_size / step,
     )
+
+
+def coverage(seen: Sequence[Anatomy]) -> float:
+    """How much of its step without instruments the named phases of a process explain: the usual one of them."""
+    return median([sum(phase.seconds for phase in _named(each)) / each.plain_step_seconds for each in seen])
 
 
 def instrument_cost(seen: Sequence[Anatomy]) -> tuple[float, Interval]:
@@ -64,33 +87,33 @@ def middle(values: Iterable[float | None]) -> float | None:
     return median(known) if known else None
 
 
-def utilization_of(works: Sequence[Work], step_seconds: float) -> Utilization:
+def utilization_of(works: Sequence[Work], step_seconds: float, ceilings: Ceilings) -> Utilization:
     """What was achieved of what this device was seen to do."""
     flops, bytes_moved = middle(work.flops_per_step for work in works), middle(work.bytes_per_step for work in works)
-    flops_ceiling = middle(work.flops_per_second_ceiling for work in works)
-    bytes_ceiling = middle(work.bytes_per_second_ceiling for work in works)
     achieved_flops = None if flops is None else flops / step_seconds
     achieved_bytes = None if bytes_moved is None else bytes_moved / step_seconds
     return Utilization(
         flops_per_second=achieved_flops,
-        flops_per_second_ceiling=flops_ceiling,
-        flops_share=_share(achieved_flops, flops_ceiling),
+        flops_per_second_ceiling=ceilings.flops_per_second,
+        flops_share=_share(achieved_flops, ceilings.flops_per_second),
         bytes_per_second=achieved_bytes,
-        bytes_per_second_ceiling=bytes_ceiling,
-        bytes_share=_share(achieved_bytes, bytes_ceiling),
+        bytes_per_second_ceiling=ceilings.bytes_per_second,
+        bytes_share=_share(achieved_bytes, ceilings.bytes_per_second),
         unknown_because=next((work.uncounted_because for work in works if work.uncounted_because), None),
     )
 
 
-def _phase(name: PhaseName, seen: Sequence[Anatomy], step_seconds: float, batch_size: int) -> PhaseCost | None:
-    found = [phase for each in seen for phase in each.phases if phase.phase == name]
-    if not found:
+def _phase(name: PhaseName, seen: Sequence[Anatomy], batch_size: int) -> PhaseCost | None:
+    """A share is of the step of the same process: of several that differ, any other is of no step at all."""
+    of_step = [(phase, each.plain_step_seconds) for each in seen for phase in each.phases if phase.phase == name]
+    if not of_step:
         return None
+    found = [phase for phase, _ in of_step]
     seconds, ci95 = _combine([phase.seconds for phase in found], [phase.ci95 for phase in found])
     return PhaseCost(
         seconds=seconds,
         ci95=ci95,
-        share=seconds / step_seconds,
+        share=median([phase.seconds / step for phase, step in of_step]),
         seconds_per_example=seconds / batch_size,
         host_seconds=median([phase.host_seconds for phase in found]),
     )
@@ -115,6 +138,14 @@ def _combine(values: Sequence[float], within: Sequence[Interval]) -> tuple[float
     if min(values) > 0:
         return combine_processes(values, within)
     return median(values), (min(low for low, _ in within), max(high for _, high in within))
+
+
+def _named(anatomy: Anatomy) -> list[Phase]:
+    return [phase for phase in anatomy.phases if phase.phase != "other"]
+
+
+def _best(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 def _share(achieved: float | None, ceiling: float | None) -> float | None:

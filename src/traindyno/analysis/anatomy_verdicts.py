@@ -56,7 +56,7 @@ def headline(answer: AnatomyAnswer) -> str:
     if answer.bound == TRANSFER:
         return f"Transfer-bound: {whole}, and {_phase(answer, 'transfer')} of it is moving the batch to the device."
     if answer.bound == LAUNCH:
-        host, idle = (format_percent(share or 0.0, 0) for share in (answer.host_share, answer.idle_share))
+        host, idle = (_part(share or 0.0) for share in (answer.host_share, answer.idle_share))
         needs = f"the host needs {host} of it to queue the work, and the device is idle {idle} of the time"
         return f"Launch-bound: {whole}; {needs}. A larger batch, or fewer and larger kernels, would use the device."
     if answer.bound == MEMORY:
@@ -68,7 +68,9 @@ def headline(answer: AnatomyAnswer) -> str:
 
 def waiting(request: AnatomyRequest, answer: AnatomyAnswer) -> Iterator[str]:
     """The two numbers that are easily taken for one another: what the host waits, and what the device does."""
-    if request.from_loader:
+    if request.from_loader and request.bench.device == "cpu":
+        yield f"For each batch the step waits {format_seconds(answer.stall_seconds)}."
+    elif request.from_loader:
         host, device = format_seconds(answer.host_wait_seconds), format_seconds(max(0.0, answer.stall_seconds))
         yield f"For each batch the host waits {host}, and the device stands still {device}."
 
@@ -86,10 +88,10 @@ def achieved(answer: AnatomyAnswer) -> Iterator[str]:
     use = answer.utilization
     if use.flops_share is not None and use.flops_per_second is not None:
         rate = format_scaled(use.flops_per_second, "FLOP/s")
-        yield f"It computes {rate}: {format_percent(use.flops_share, 0)} of what a large matrix product reaches here."
+        yield f"It computes {rate}: {_part(use.flops_share)} of what a large matrix product reaches here."
     if use.bytes_share is not None and use.bytes_per_second is not None:
         rate = format_scaled(use.bytes_per_second, "B/s")
-        yield f"It moves {rate} in memory: {format_percent(use.bytes_share, 0)} of what a large copy reaches here."
+        yield f"It moves {rate} in memory: {_part(use.bytes_share)} of what a large copy reaches here."
     if use.flops_share is None or use.bytes_share is None:
         what = "arithmetic" if use.bytes_share is not None else "memory traffic" if use.flops_share else "hardware"
         yield f"The share of the {what} that is used is N/A: {use.unknown_because or 'it was not counted'}."
@@ -132,16 +134,24 @@ def shares_between(interval: Interval) -> str:
     return f"{low * 100:.1f} to {high * 100:.1f} %" if high - low <= 1 else NO_INTERVAL
 
 
+def _part(share: float) -> str:
+    """In whole percent; what rounds to nothing is not nothing."""
+    return "under 1 %" if 0 < share < 0.005 else format_percent(share, 0)
+
+
 def _unexplained(answer: AnatomyAnswer) -> str:
     other = answer.phases["other"].share if "other" in answer.phases else 0.0
     if other >= (1 - answer.coverage) / 2:
         return "the rest stands under other"
-    return "steps with instruments were faster than those without, so this machine was not quiet"
+    if answer.instrument_cost < 0:
+        return "steps with instruments were faster than those without, so this machine was not quiet"
+    return "its processes differed too much, so this machine was not quiet"
 
 
 def _phase(answer: AnatomyAnswer, name: str) -> str:
     cost = answer.phases[name]
-    return f"{format_percent(cost.share, 0)} ({seconds_between(cost.ci95)})"
+    low, high = (end * cost.share / cost.seconds for end in cost.ci95)
+    return f"{format_percent(cost.share, 0)} ({shares_between((low, high))})"
 
 
 def _longest(answer: AnatomyAnswer) -> str:

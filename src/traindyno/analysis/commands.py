@@ -27,6 +27,11 @@ def workload_words(workload: WorkloadSpec, bench: Bench) -> list[str]:
     return [*words, "--skip-bad"] if workload.skip_bad else words
 
 
+def device_words(bench: Bench) -> list[str]:
+    """The device, if one was named."""
+    return [] if bench.device == "auto" else ["--device", bench.device]
+
+
 def settings_words(settings: Settings, always_workers: bool = False) -> list[str]:
     """The same settings as options; what is a default is left out.
 

@@ -39,7 +39,7 @@ def conclude_comparison(a_name: str, a: Document, b_name: str, b: Document) -> C
         )
     if a.command != b.command:
         raise UsageError(
-            f"{a_name} is a {a.command} study and {b_name} a {b.command} study",
+            f"{a_name} is a study of {a.command} and {b_name} one of {b.command}",
             f"compare two studies of the same kind: {', '.join(QUANTITIES)}",
         )
     differences = unlike(a, b)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from traindyno.analysis.intervals import Interval
 from traindyno.analysis.soak_change import sudden_change
 from traindyno.analysis.soak_drift import drift_of
+from traindyno.analysis.soak_ends import ends_ratio
 from traindyno.analysis.soak_energy import cost_of_epoch, joules_per_example
 from traindyno.analysis.soak_epochs import first_epoch, pause_between
 from traindyno.analysis.soak_neighbours import neighbours_of
@@ -31,9 +32,12 @@ def conclude_soak(request: SoakRequest, record: TrialRecord, *, seconds: float, 
     """Everything that one run says, also one that ended early."""
     run = SoakRun.of(record)
     drift, throttle = drift_of(run.settled_points), throttle_of(run)
+    change = sudden_change(run.settled_points)
+    bend = ends_ratio(run.settled_points) if drift is not None and not _shown(drift) and change is None else None
     first, pause = first_epoch(run, _shown(drift)), pause_between(run)
     joules = joules_per_example(run)
-    epoch_examples = run.soak.epoch_examples or request.epoch_examples
+    epoch_examples = request.epoch_examples or run.soak.epoch_examples
+    own_epoch = run.soak.epoch_examples or request.epoch_examples
     cost = None if record.series is None else record.series.cost
     return SoakAnswer(
         model=request.workload.model,
@@ -42,19 +46,20 @@ def conclude_soak(request: SoakRequest, record: TrialRecord, *, seconds: float, 
         examples_per_second=run.examples_per_second,
         drift_percent_per_minute=None if drift is None else drift[0],
         ci95=None if drift is None else drift[1],
+        ends_ratio=bend,
         throttle=throttle,
         energy_joules_per_example=joules,
         energy_joules_per_epoch=None if joules is None or epoch_examples is None else joules * epoch_examples,
         cost_per_epoch=cost_of_epoch(run, epoch_examples, request.price_per_hour, request.price_per_kwh),
         first_epoch_ratio=None if first is None else first.ratio,
         epoch_pause_seconds=None if pause is None else pause.seconds,
-        epochs=0 if epoch_examples is None else run.examples // epoch_examples,
+        epochs=0 if own_epoch is None else run.examples // own_epoch,
         run_seconds=run.seconds,
         sampling_cost=cost,
         ranges=ranges_of(run),
         verdicts=(
             *_shortened(request, run),
-            *drift_verdict(run, drift, sudden_change(run.settled_points), throttle),
+            *drift_verdict(run, drift, change, bend, throttle),
             *throttle_verdicts(throttle, simulated or request.bench.device.startswith("cuda")),
             *epoch_verdicts(first, pause, request.settings),
             *stall_verdicts(run, periodic_stall(run)),

@@ -58,12 +58,17 @@ def spans_of(points: Sequence[Point]) -> list[Point]:
     return [(median([at for at, _ in group]), median([rate for _, rate in group])) for group in groups]
 
 
+def deviation_of(values: Sequence[float]) -> float:
+    """A standard deviation that a few wild values do not raise."""
+    center = median(values)
+    return _NORMAL_DEVIATION * median([abs(value - center) for value in values])
+
+
 def _half_width(spans: Sequence[Point], slope: float) -> float:
     """Half of the 95 % interval of the slope, for noise that fades from each span to the next."""
     residuals = [rate - slope * at for at, rate in spans]
-    center = median(residuals)
+    center, deviation = median(residuals), deviation_of(residuals)
     residuals = [value - center for value in residuals]
-    deviation = _NORMAL_DEVIATION * median([abs(value) for value in residuals])
     alike = _likeness(residuals, 3 * deviation)
     inflation = (1 + alike) / (1 - alike)
     middle = math.fsum(at for at, _ in spans) / len(spans)

@@ -9,7 +9,7 @@ from traindyno.analysis.soak_epochs import FirstEpoch, Pause
 from traindyno.analysis.soak_neighbours import Neighbours
 from traindyno.analysis.soak_run import SoakRun, known_values
 from traindyno.analysis.soak_stalls import PeriodicStall
-from traindyno.analysis.soak_throttle import POWER, is_thermal
+from traindyno.analysis.soak_throttle import LEAST_SHARE, POWER, is_thermal, other_reasons
 from traindyno.core.answers import Throttle
 from traindyno.core.records import Settings
 from traindyno.core.units import format_percent, format_seconds
@@ -23,14 +23,15 @@ CROWDED = 0.5
 
 
 def drift_verdict(
-    run: SoakRun, drift: tuple[float, Interval] | None, change: Change | None, throttle: Throttle
+    run: SoakRun, drift: tuple[float, Interval] | None, change: Change | None, bend: float | None, throttle: Throttle
 ) -> Iterator[str]:
-    """How the rate changed, at once or bit by bit, or why that cannot be said."""
+    """How the rate changed, at once, bit by bit or otherwise, or why that cannot be said.
+
+    `bend` is the rate at the end by that at the beginning, of a change that is no line.
+    """
     if change is not None:
-        how, when = "fell" if change.ratio < 1 else "rose", format_seconds(change.at_seconds)
-        cause = _cause_words(throttle) if change.ratio < 1 else ""
-        size = format_percent(abs(1 - change.ratio))
-        yield f"Throughput {how} all at once, by {size} after {when}{_clock_words(run)}{cause}."
+        how = f"{_by(change.ratio, ' all at once,')} after {format_seconds(change.at_seconds)}"
+        yield f"Throughput {how}{_meanwhile(run, throttle, change.ratio < 1)}."
     since = f"after the first {format_seconds(run.settled_from)}"
     if drift is None:
         left = run.seconds - run.settled_from
@@ -40,6 +41,10 @@ def drift_verdict(
         )
         return
     value, (low, high) = drift
+    if bend is not None:
+        how = f"{_by(bend)} from the first to the last fifth of what came {since}, not along a line"
+        yield f"Throughput {how}{_meanwhile(run, throttle, bend < 1)}."
+        return
     if low <= 0 <= high:
         none = "No drift is shown" if change is None else "Besides, no steady drift is shown"
         yield f"{none}: throughput changed by {value:+.2f} % per minute ({low:+.2f} to {high:+.2f}) {since}."
@@ -48,7 +53,7 @@ def drift_verdict(
     least, most = sorted((abs(low), abs(high)))
     yield (
         f"Throughput {'fell' if fell else 'rose'} {abs(value):.2f} % per minute ({least:.2f} to {most:.2f}) "
-        f"{since}{_clock_words(run)}{_cause_words(throttle) if fell else ''}."
+        f"{since}{_meanwhile(run, throttle, fell)}."
     )
 
 
@@ -59,19 +64,21 @@ def throttle_verdicts(throttle: Throttle, on_gpu: bool) -> Iterator[str]:
         yield f"Whether clocks were held back by heat or power is unknown: {why}."
         return
     thermal = [reason for reason in _reasons(throttle) if is_thermal(reason)]
-    others = [reason for reason in _reasons(throttle) if not is_thermal(reason) and reason not in POWER]
+    power = [reason for reason in _reasons(throttle) if reason in POWER]
+    others = other_reasons(throttle)
     if throttle.thermal:
         yield (
             f"Heat held the clocks back: {_extent(throttle, thermal)}. Check fans and airflow "
             "(nvidia-smi -q -d TEMPERATURE), or lower the power limit so that the clocks stay even."
         )
     if throttle.power_cap:
-        power = [reason for reason in _reasons(throttle) if reason in POWER]
         yield f"The power limit set the clocks: {_extent(throttle, power)}. That is no heat, and no fault by itself."
     if others:
         yield f"Something else held the clocks: {_extent(throttle, others)}."
     if not (throttle.thermal or throttle.power_cap or others):
-        yield "The clocks were held back by neither heat nor the power limit."
+        rare = [*thermal, *power]
+        seen = f" Seen too rarely to matter: {_extent(throttle, rare)}." if rare else ""
+        yield f"The clocks were held back by neither heat nor the power limit.{seen}"
 
 
 def epoch_verdicts(first: FirstEpoch | None, pause: Pause | None, settings: Settings) -> Iterator[str]:
@@ -126,6 +133,16 @@ def sampling_verdict(cost: float | None) -> Iterator[str]:
         yield f"Reading the machine took {format_percent(cost)} of one CPU, which is more than it should."
 
 
+def _by(ratio: float, how: str = "") -> str:
+    """`fell by 12 %`."""
+    return f"{'fell' if ratio < 1 else 'rose'}{how} by {format_percent(abs(1 - ratio))}"
+
+
+def _meanwhile(run: SoakRun, throttle: Throttle, fell: bool) -> str:
+    """What goes with a change: the clocks, and for a fall what the driver says of heat."""
+    return f"{_clock_words(run)}{_cause_words(throttle) if fell else ''}"
+
+
 def _clock_words(run: SoakRun) -> str:
     """What the clocks did meanwhile, from the first readings to the last."""
     settled = [reading for reading in run.busy_readings if run.seconds_of(reading) >= run.settled_from]
@@ -143,9 +160,9 @@ def _cause_words(throttle: Throttle) -> str:
     thermal = [reason for reason in _reasons(throttle) if is_thermal(reason)]
     if not throttle.known:
         return ""
-    if thermal:
+    if throttle.thermal:
         return f"; the driver reports {_extent(throttle, thermal)}"
-    return "; the driver reports no heat"
+    return "; the driver hardly reports heat" if thermal else "; the driver reports no heat"
 
 
 def _reasons(throttle: Throttle) -> list[str]:
@@ -162,4 +179,5 @@ def _one_extent(throttle: Throttle, reason: str) -> str:
     counted = "" if seconds is None else f"{format_seconds(seconds)} by the driver's counter"
     if share is None:
         return f"{reason} ({counted})"
-    return f"{reason} for {format_percent(share, 0)} of the time{f' ({counted})' if counted else ''}"
+    part = format_percent(share, 0 if share >= LEAST_SHARE else 1)
+    return f"{reason} for {part} of the time{f' ({counted})' if counted else ''}"

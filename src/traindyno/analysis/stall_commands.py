@@ -4,7 +4,7 @@ import shlex
 
 import msgspec
 
-from traindyno.analysis.commands import SYNTHETIC, settings_words, workload_words
+from traindyno.analysis.commands import SYNTHETIC, device_words, settings_words, workload_words
 from traindyno.core.records import Settings
 from traindyno.core.requests import StallsRequest
 
@@ -33,8 +33,8 @@ def prepare_command(request: StallsRequest) -> str:
 
 
 def _workload(request: StallsRequest, data: str) -> list[str]:
-    workload, bench = msgspec.structs.replace(request.workload, data=data), request.bench
-    return [*workload_words(workload, bench), *(["--device", bench.device] if bench.device != "auto" else [])]
+    workload = msgspec.structs.replace(request.workload, data=data)
+    return [*workload_words(workload, request.bench), *device_words(request.bench)]
 
 
 def _measuring(request: StallsRequest) -> list[str]:

@@ -2,15 +2,17 @@
 
 from traindyno.analysis.intervals import Interval
 from traindyno.analysis.switch_candidates import Candidate
-from traindyno.analysis.switch_findings import Findings
+from traindyno.analysis.switch_findings import Findings, Members
 from traindyno.core.base import Record
 from traindyno.core.records import Pair
 
-HARMLESS = 0.6
+HARMLESS = 0.3
 """A partner that alone is slower than this share of the baseline's speed is not tried together with others either.
 
-Where launching is the limit, mixed precision alone easily costs a quarter, and gains once the step is one graph.
+Where launching is the limit, mixed precision alone may cost half of the speed, and gains once the step is one graph.
 """
+MOST_SINGLES = 3
+"""Of so many single switches that look fastest, the next is measured again where fresh pairs refute the one before."""
 
 
 class Choice(Record, frozen=True):
@@ -66,30 +68,69 @@ def climbing_order(findings: Findings) -> tuple[Candidate, ...]:
 
 
 def choose(findings: Findings) -> Choice:
-    """The combination if it was shown to be faster than the baseline, else the best single switch, else nothing."""
-    final = findings.final_effect()
-    if final is not None and final[1][0] > 1.0:
-        assert findings.final is not None
-        return Choice(members=findings.members, ratio=final[0], ci95=final[1], pairs=findings.final.pairs)
-    single = best_single(findings)
-    if single is None:
+    """What to adopt: the combination, unless a single switch is faster; nothing, where nothing was shown to be.
+
+    Fresh pairs, where there are some, have the last word.
+    """
+    shown = [choice for members in _contenders(findings) if (choice := _shown(findings, members)) is not None]
+    if not shown:
         return Choice(members=(), ratio=1.0, ci95=(1.0, 1.0))
-    effect = findings.effect(single)
-    assert effect is not None
-    return Choice(members=(single,), ratio=effect[0], ci95=effect[1], pairs=findings.singles[single].pairs)
+    is_combination = shown[0].members == _combination(findings)
+    return max(shown[:2], key=lambda choice: choice.ratio) if is_combination else shown[0]
+
+
+def to_confirm(findings: Findings) -> Members | None:
+    """What to measure against the baseline again before it is recommended; null when that is done."""
+    wanted = (_combination(findings), choose(findings).members)
+    return next((members for members in wanted if members and members not in findings.finals), None)
+
+
+def refuted(findings: Findings) -> tuple[Members, ...]:
+    """What looked faster, and was not by its fresh pairs."""
+    effects = {members: findings.final_effect(members) for members in findings.finals}
+    return tuple(members for members, effect in effects.items() if effect is not None and effect[1][0] <= 1.0)
+
+
+def _contenders(findings: Findings) -> tuple[Members, ...]:
+    """The combination, then the fastest single switches."""
+    combination = _combination(findings)
+    singles = [(single,) for single in faster_singles(findings)[:MOST_SINGLES]]
+    return (combination, *singles) if combination else tuple(singles)
+
+
+def _combination(findings: Findings) -> Members:
+    """What is left of the combination; nothing, if that is one of the single switches that are faster alone."""
+    alone = len(findings.members) == 1 and findings.members[0] in faster_singles(findings)
+    return () if alone else findings.members
+
+
+def _shown(findings: Findings, members: Members) -> Choice | None:
+    """The members, if they were shown to be faster: by their fresh pairs if there are any."""
+    alone = findings.singles.get(members[0]) if len(members) == 1 else None
+    tried = findings.finals.get(members, alone)
+    effect = None if tried is None else findings.compared(tried, members)
+    if tried is None or effect is None or effect[1][0] <= 1.0:
+        return None
+    return Choice(members=members, ratio=effect[0], ci95=effect[1], pairs=tried.pairs)
 
 
 def best_single(findings: Findings) -> Candidate | None:
-    """The fastest that may be adopted and was measured with the batch resident, as the combination is."""
-    faster = [
-        (effect[0], candidate)
+    """The fastest that may be adopted, unless its fresh pairs do not show it."""
+    fastest = faster_singles(findings)[:MOST_SINGLES]
+    return next((single for single in fastest if _shown(findings, (single,)) is not None), None)
+
+
+def faster_singles(findings: Findings) -> tuple[Candidate, ...]:
+    """What may be adopted and looks faster with the batch resident, as the combination has it; the fastest first."""
+    ratios = {
+        candidate: effect[0]
         for candidate in findings.candidates
         if candidate.supply == "resident"
         and is_eligible(findings, candidate)
         and is_faster(findings, candidate)
         and (effect := findings.effect(candidate)) is not None
-    ]
-    return max(faster, key=lambda each: each[0])[1] if faster else None
+    }
+    return tuple(sorted(ratios, key=lambda candidate: -ratios[candidate]))
 
 
 def faster_copies(findings: Findings) -> tuple[Candidate, ...]:

@@ -3,6 +3,7 @@
 Two or three pairs of one switch say little about how far processes differ. All switches of a study together say it
 well, if it is taken to be alike for all: their spreads are pooled, on logarithms. One pair that was disturbed must not
 widen all other intervals, so the pooled spread is that of the usual pair, and each interval reaches to its own pairs.
+A switch that is noisier than the others by far is judged by its own pairs, of which it needs one more.
 """
 
 import math
@@ -10,17 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from traindyno.analysis.intervals import UNKNOWN, Interval, median, ratio_interval, t_quantile
 from traindyno.core.base import Record
-from traindyno.core.records import Arm, Measurement, Pair
+from traindyno.core.records import Arm, Measurement, Memory, Pair
 
 LARGEST_HALF = 3.0
 """An interval that reaches further than this, on logarithms (twentyfold), says as little as one without ends."""
 
 
-# Of normal errors, half are smaller than this share of their standard deviation; and a median of so many absolute errors
-# tells that deviation as well as this share of them would by their squares.
+# Half of all normal errors are smaller than this share of their standard deviation; and the median of some absolute
+# errors tells that deviation as well as this share of them would by their squares.
 USUAL_SHARE_OF_DEVIATION = 0.6745
 MEDIAN_EFFICIENCY = 0.37
 LEAST_FOR_MEDIAN = 6
+NOISY = 3.0
+"""Pairs that differ by more than so many pooled deviations are of a switch that is noisier than the others."""
 
 
 class Spread(Record, frozen=True):
@@ -32,34 +35,57 @@ class Spread(Record, frozen=True):
 
 def pooled_spread(groups: Iterable[Sequence[Pair]]) -> Spread:
     """The spread between pairs of the same two settings, pooled over all groups that have at least two."""
-    contrasts = [each for group in groups for each in _contrasts([math.log(pair.ratio) for pair in group])]
-    if not contrasts:
-        return Spread(standard_deviation=0.0, degrees_of_freedom=0)
+    contrasts = [each for group in groups for each in _contrasts(group)]
     if len(contrasts) < LEAST_FOR_MEDIAN:
-        squares = math.fsum(contrast**2 for contrast in contrasts) / len(contrasts)
-        return Spread(standard_deviation=math.sqrt(squares), degrees_of_freedom=len(contrasts))
+        return _spread_by_squares(contrasts)
     usual = median([abs(contrast) for contrast in contrasts])
     worth = int(MEDIAN_EFFICIENCY * len(contrasts))
     return Spread(standard_deviation=usual / USUAL_SHARE_OF_DEVIATION, degrees_of_freedom=worth)
 
 
-def _contrasts(values: Sequence[float]) -> Iterator[float]:
-    """Differences of each value to those before it, independent and each as wide as one value alone."""
+def _spread_by_squares(contrasts: Sequence[float]) -> Spread:
+    squares = math.fsum(contrast**2 for contrast in contrasts) / max(1, len(contrasts))
+    return Spread(standard_deviation=math.sqrt(squares), degrees_of_freedom=len(contrasts))
+
+
+def _contrasts(pairs: Sequence[Pair]) -> Iterator[float]:
+    """Differences of each pair to those before it, on logarithms: independent, and each as wide as one pair alone."""
+    values = [math.log(pair.ratio) for pair in pairs]
     for count in range(1, len(values)):
         mean = math.fsum(values[:count]) / count
         yield (values[count] - mean) * math.sqrt(count / (count + 1))
 
 
-def effect_of(pairs: Sequence[Pair], spread: Spread) -> tuple[float, Interval]:
-    """The median ratio and its 95 % interval, at least as wide as what the pairs' own blocks leave open."""
+def is_noisy(pairs: Sequence[Pair], spread: Spread) -> bool:
+    """Whether these pairs differ by far more than pairs usually do, as exactly as that is known."""
+    if spread.degrees_of_freedom == 0:
+        return False
+    most = max(NOISY, t_quantile(spread.degrees_of_freedom)) * spread.standard_deviation
+    return any(abs(contrast) > most for contrast in _contrasts(pairs))
+
+
+def effect_of(pairs: Sequence[Pair], spread: Spread, kin: Sequence[Sequence[Pair]] = ()) -> tuple[float, Interval]:
+    """The median ratio and its 95 % interval, at least as wide as what the pairs' own blocks leave open.
+
+    `kin` are groups of other pairs that share a setting with these: where one of them is noisy, these are taken to be.
+    """
     logarithms = [math.log(pair.ratio) for pair in pairs]
     mean = math.fsum(logarithms) / len(pairs)
     reach = max(abs(value - mean) for value in logarithms)
-    half = max(_between(spread, len(pairs)), _within(pairs, spread), reach)
+    own = _own_spread(pairs, spread, kin)
+    half = max(_between(spread, len(pairs)), _between(own, len(pairs)), _within(pairs, spread), reach)
     ratio = math.exp(median(logarithms))
     if half > LARGEST_HALF:
         return ratio, UNKNOWN
     return ratio, (min(ratio, math.exp(mean - half)), max(ratio, math.exp(mean + half)))
+
+
+def _own_spread(pairs: Sequence[Pair], spread: Spread, kin: Sequence[Sequence[Pair]]) -> Spread:
+    """How far these pairs differ by themselves and their noisy kin; not known where neither is noisy."""
+    noisy = [group for group in kin if is_noisy(group, spread)]
+    if not noisy and not is_noisy(pairs, spread):
+        return Spread(standard_deviation=0.0, degrees_of_freedom=0)
+    return _spread_by_squares([contrast for group in (*noisy, pairs) for contrast in _contrasts(group)])
 
 
 def _between(spread: Spread, count: int) -> float:
@@ -102,23 +128,13 @@ def _arm(measurement: Measurement) -> Arm:
 
 def memory_ratio(pairs: Sequence[Pair]) -> float | None:
     """The candidate's peak as a share of the baseline's."""
-    known = [pair for pair in pairs if pair.baseline.memory.peak_bytes > 0]
-    if not known:
-        return None
-    return median([pair.candidate.memory.peak_bytes / pair.baseline.memory.peak_bytes for pair in known])
+    peaks = [_peaks(pair.candidate.memory, pair.baseline.memory) for pair in pairs]
+    ratios = [candidate / baseline for candidate, baseline in peaks if baseline > 0]
+    return median(ratios) if ratios else None
 
 
-def warm_up_seconds(pair: Pair) -> float:
-    """What the candidate takes longer than the baseline to reach its steady step; never below zero."""
-    return max(0.0, _extra_seconds(pair.candidate) - _extra_seconds(pair.baseline))
-
-
-def pays_back_after(pairs: Sequence[Pair]) -> int | None:
-    """From how many steps on the whole run is shorter, the first warm-up included; null if steps are not shorter."""
-    gained = median([pair.baseline.step_seconds - pair.candidate.step_seconds for pair in pairs])
-    return math.ceil(warm_up_seconds(pairs[0]) / gained) if gained > 0 else None
-
-
-def _extra_seconds(arm: Arm) -> float:
-    """What the first steps took beyond as many steady ones."""
-    return arm.first_step_seconds + arm.warm_up_seconds - (1 + arm.warm_up_steps) * arm.step_seconds
+def _peaks(one: Memory, other: Memory) -> tuple[int, int]:
+    """On a GPU what the allocator took from the device: CUDA graphs hold memory in which no tensor is counted."""
+    if one.peak_reserved_bytes is None or other.peak_reserved_bytes is None:
+        return one.peak_bytes, other.peak_bytes
+    return one.peak_reserved_bytes, other.peak_reserved_bytes

@@ -6,7 +6,7 @@ import msgspec
 
 from traindyno.analysis.intervals import Interval
 from traindyno.analysis.switch_candidates import Candidate
-from traindyno.analysis.switch_effects import Spread, effect_of, pooled_spread
+from traindyno.analysis.switch_effects import Spread, effect_of, is_noisy, pooled_spread
 from traindyno.analysis.switch_losses import LossCheck
 from traindyno.core.base import Record
 from traindyno.core.records import Failure, Pair
@@ -32,7 +32,10 @@ class Tried(Record, frozen=True):
 
 
 class Rung(Record, frozen=True):
-    """One step of the combination: what was tried on top of, or in place of, what was held."""
+    """One step of the combination: what was tried on top of, or in place of, what was held.
+
+    With nothing added, `instead_of` was given up.
+    """
 
     added: Members
     members: Members
@@ -49,8 +52,9 @@ class Findings:
 
     `failed_losses` says why they are not known.
 
-    `dropped` is what was taken out of the combination for its loss. `members` and `final` are the combination
-    against the baseline, in fresh pairs. `ended` says that nothing more is to be measured.
+    `dropped` is what was taken out of the combination for its loss, `dropped_check` that loss; `members` is what is
+    left, and `members_check` its loss. `finals` are fresh pairs against the baseline of what may be recommended.
+    `ended` says that nothing more is to be measured.
     """
 
     candidates: tuple[Candidate, ...]
@@ -62,27 +66,39 @@ class Findings:
     rungs: list[Rung] = field(default_factory=list)
     bounded: bool = False
     dropped: Candidate | None = None
+    dropped_check: LossCheck | None = None
     members: Members = ()
     members_check: LossCheck | None = None
-    final: Tried | None = None
+    finals: dict[Members, Tried] = field(default_factory=dict)
     ended: bool = False
     baseline_failure: Failure | None = None
-
-    @property
-    def spread(self) -> Spread:
-        """How far pairs differ from process to process, by all switches that were tried alone."""
-        return pooled_spread(tried.pairs for tried in self.singles.values())
 
     def effect(self, candidate: Candidate) -> tuple[float, Interval] | None:
         """The ratio of one switch alone; null if it was not measured, or failed in one of its pairs."""
         tried = self.singles.get(candidate)
-        if tried is None or tried.failure is not None or not tried.pairs:
-            return None
-        return effect_of(tried.pairs, self.spread)
+        return None if tried is None else self.compared(tried)
 
-    def final_effect(self) -> tuple[float, Interval] | None:
-        """The combination against the baseline; its own pairs also tell how far pairs differ."""
-        if self.final is None or self.final.failure is not None or not self.final.pairs:
+    def final_effect(self, members: Members) -> tuple[float, Interval] | None:
+        """The members against the baseline, by fresh pairs alone; null where there are none, or one failed."""
+        tried = self.finals.get(members)
+        return None if tried is None else self.compared(tried, members)
+
+    def compared(self, tried: Tried, members: Members = ()) -> tuple[float, Interval] | None:
+        """The ratio that pairs show, with the spread of all their kind. `members` are what the settings have on."""
+        if tried.failure is not None or not tried.pairs:
             return None
-        groups = (*(tried.pairs for tried in self.singles.values()), self.final.pairs)
-        return effect_of(self.final.pairs, pooled_spread(groups))
+        alone = [self.singles[member] for member in members if member in self.singles]
+        kin = [each.pairs for each in alone if each is not tried and each.apart == tried.apart]
+        return effect_of(tried.pairs, self._spread(tried), kin)
+
+    def noisy(self, tried: Tried) -> bool:
+        """Whether pairs differ by far more than those of other switches."""
+        return is_noisy(tried.pairs, self._spread(tried))
+
+    def _spread(self, tried: Tried) -> Spread:
+        """How far pairs differ from process to process, by all switches that were tried alone, and by these pairs.
+
+        Pairs that took turns and processes that ran apart are not alike.
+        """
+        others = [each.pairs for each in self.singles.values() if each is not tried and each.apart == tried.apart]
+        return pooled_spread((*others, tried.pairs))

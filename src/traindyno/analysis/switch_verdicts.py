@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from traindyno.analysis.intervals import Interval
-from traindyno.analysis.switch_candidates import Candidate, names_of
-from traindyno.analysis.switch_choice import Choice, best_single, faster_copies, is_faster
+from traindyno.analysis.switch_candidates import Candidate, names_of, value_words
+from traindyno.analysis.switch_choice import Choice, faster_copies, is_faster
+from traindyno.analysis.switch_choice_verdicts import choice_verdicts, fault, times
 from traindyno.analysis.switch_findings import Findings, Rung
 from traindyno.analysis.switch_losses import STEPS, loss_spread
 from traindyno.core.answers import SwitchEffect
@@ -31,39 +31,15 @@ def switch_verdicts(
     """The best single switch, the combination, then prices, memory, losses, warm-up and what limits the study."""
     of = dict(zip(findings.candidates, effects, strict=True))
     return (
-        *_single(findings),
-        *_together(findings, chosen),
+        *choice_verdicts(findings, chosen),
         *_interactions(findings),
-        *_copies(findings, of),
+        *_copies(findings, of, chosen),
         *_prices(request, of),
         *_memory(of),
         *_losses(request, findings, of),
         *_warm_up(of, chosen, _epoch_steps(request, epoch_examples)),
         *_limits(request, findings),
     )
-
-
-def _single(findings: Findings) -> Iterator[str]:
-    best = best_single(findings)
-    effect = None if best is None else findings.effect(best)
-    if best is not None and effect is not None:
-        yield f"The best single switch is {best.name}: {times(*effect)} the baseline's speed."
-
-
-def _together(findings: Findings, chosen: Choice) -> Iterator[str]:
-    final = findings.final_effect()
-    if final is not None and chosen.members == findings.members and len(chosen.members) > 1:
-        yield f"Together, {names_of(chosen.members)} give {times(*final)}, measured again against the baseline."
-    elif final is not None and chosen.members != findings.members:
-        yield f"The combination of {names_of(findings.members)} was not shown to be faster: {times(*final)}."
-    elif findings.final is not None and findings.final.failure is not None:
-        yield f"The combination of {names_of(findings.members)} failed: {findings.final.failure.message}"
-    elif findings.ended and findings.dropped is not None and findings.final is None:
-        yield f"The combination was given up: its loss differs also without {findings.dropped.name}."
-    elif not findings.ended:
-        yield "The study was not finished: what is recommended, if anything, was measured alone."
-    if not chosen.members:
-        yield "Nothing was shown to be faster than the baseline."
 
 
 def _interactions(findings: Findings) -> Iterator[str]:
@@ -87,13 +63,14 @@ def _interaction(findings: Findings, rung: Rung, ratio: float) -> Iterator[str]:
     yield f"{names_of(rung.added)} alone {verb} {each}, on top of {names_of(others)} {ratio:.2f}×."
 
 
-def _copies(findings: Findings, of: dict[Candidate, SwitchEffect]) -> Iterator[str]:
+def _copies(findings: Findings, of: dict[Candidate, SwitchEffect], chosen: Choice) -> Iterator[str]:
+    others = " beside the others, and is not in their speedup" if chosen.members else ""
     for candidate in faster_copies(findings):
         effect = of[candidate]
         if effect.ratio is not None and effect.ci95 is not None:
             yield (
                 f"{candidate.name} gives {times(effect.ratio, effect.ci95)} where each step is handed a batch from the "
-                "host. It is recommended beside the others, and is not in their speedup."
+                f"host. It is recommended{others}."
             )
 
 
@@ -101,10 +78,12 @@ def _prices(request: SwitchesRequest, of: dict[Candidate, SwitchEffect]) -> Iter
     for candidate, effect in of.items():
         if candidate.switch not in PRICED or effect.ratio is None or effect.ci95 is None:
             continue
-        was_on = getattr(request.settings, candidate.switch) not in (False, "none")
+        turned_off = candidate.value in (False, "none")
+        priced = getattr(request.settings, candidate.switch) if turned_off else candidate.value
         ratio, (low, high) = effect.ratio, effect.ci95
-        ratio, low, high = (1 / ratio, 1 / high, 1 / low) if was_on else (ratio, low, high)
-        what = PRICED[candidate.switch] + ("" if was_on else f" ({candidate.name})")
+        if turned_off:
+            ratio, low, high = 1 / ratio, 1 / high, 1 / low if low > 0 else math.inf
+        what = f"{PRICED[candidate.switch]} ({candidate.switch}={value_words(priced)})"
         if high < 1:
             yield f"{what} costs {format_percent(1 - ratio, 0 if ratio < 0.98 else 1)} of the speed."
         elif low <= 1:
@@ -131,8 +110,9 @@ def _losses(request: SwitchesRequest, findings: Findings, of: dict[Candidate, Sw
             )
             seeds = "" if spread is None else f" (seeds alone: {spread:.3g})"
             yield f"{candidate.name}: the loss after {STEPS} steps {apart}{seeds}. It is not recommended."
-    if findings.dropped is not None and findings.members:
-        yield f"{findings.dropped.name} was taken out of the combination: with it the loss differed."
+    if findings.dropped is not None and findings.dropped_check is not None and findings.members:
+        why = fault(findings.dropped_check)
+        yield f"{findings.dropped.name} was taken out of the combination, for with it {why}."
     if findings.failed_losses is not None:
         yield f"Losses could not be compared: {findings.failed_losses} Check them before you adopt a switch."
     if request.workload.mode == "infer" and request.check_losses:
@@ -163,10 +143,3 @@ def _limits(request: SwitchesRequest, findings: Findings) -> Iterator[str]:
         yield "Each switch had one pair: the intervals do not cover how far processes differ. Use --repeats 2 or more."
     if findings.bounded:
         yield "The combination was ended at its limit of pairs: another one may be faster still."
-
-
-def times(ratio: float, interval: Interval) -> str:
-    """`1.42× (1.40 to 1.44)`."""
-    if not math.isfinite(interval[1]):
-        return f"{ratio:.2f}× (how exactly is not known)"
-    return f"{ratio:.2f}× ({interval[0]:.2f} to {interval[1]:.2f})"

@@ -8,9 +8,10 @@ from traindyno.analysis.intervals import median
 from traindyno.analysis.probes import NOT_APPLICABLE
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of, value_words
 from traindyno.analysis.switch_choice import Choice, choose, faster_copies
-from traindyno.analysis.switch_effects import memory_ratio, pays_back_after, warm_up_seconds
+from traindyno.analysis.switch_effects import memory_ratio
 from traindyno.analysis.switch_findings import Findings, Rung, Tried
 from traindyno.analysis.switch_losses import LossCheck, loss_spread
+from traindyno.analysis.switch_starts import Start, baseline_start, pays_back_after, warm_up_seconds
 from traindyno.analysis.switch_verdicts import switch_verdicts
 from traindyno.core.answers import Combination, SwitchEffect, SwitchesAnswer
 from traindyno.core.errors import NothingMeasuredError
@@ -30,7 +31,8 @@ def conclude_switches(
     chosen, copies = choose(findings), faster_copies(findings)
     adopted = (*chosen.members, *copies)
     baseline_step, step = _steps(findings, chosen)
-    effects = tuple(_effect(findings, candidate, candidate in adopted) for candidate in findings.candidates)
+    start = _start(findings, request.settings)
+    effects = tuple(_effect(findings, candidate, candidate in adopted, start) for candidate in findings.candidates)
     size = request.settings.batch_size
     return SwitchesAnswer(
         model=request.workload.model,
@@ -65,12 +67,18 @@ def _steps(findings: Findings, chosen: Choice) -> tuple[float, float]:
     return baseline, baseline
 
 
-def _effect(findings: Findings, candidate: Candidate, adopted: bool) -> SwitchEffect:
+def _start(findings: Findings, baseline: Settings) -> Start | None:
+    pairs = [pair for tried in findings.singles.values() for pair in tried.pairs]
+    return baseline_start(pairs, baseline.compile != "none") if pairs else None
+
+
+def _effect(findings: Findings, candidate: Candidate, adopted: bool, start: Start | None) -> SwitchEffect:
     told = SwitchEffect(
         switch=candidate.switch,
         value=value_words(candidate.value),
         skipped_because=candidate.skipped_because,
         adopted=adopted,
+        with_copies=candidate.supply != "resident",
     )
     tried = findings.singles.get(candidate)
     if tried is None:
@@ -84,7 +92,7 @@ def _effect(findings: Findings, candidate: Candidate, adopted: bool) -> SwitchEf
         told,
         ratio=effect[0] if effect is not None else None,
         ci95=effect[1] if effect is not None else None,
-        **_costs(tried, faster=effect is not None and effect[1][0] > 1.0),
+        **_costs(tried, start, faster=effect is not None and effect[1][0] > 1.0),
         **_losses(findings.checks.get(candidate)),
     )
 
@@ -95,15 +103,15 @@ def _why(failure: Failure) -> str:
     return words if failure.outcome.out_of_memory else failure.message or words
 
 
-def _costs(tried: Tried, *, faster: bool) -> dict[str, Any]:
-    if not tried.pairs:
+def _costs(tried: Tried, start: Start | None, *, faster: bool) -> dict[str, Any]:
+    if not tried.pairs or start is None:
         return {}
     again: Pair | None = tried.pairs[1] if len(tried.pairs) > 1 else None
     return {
         "memory_ratio": memory_ratio(tried.pairs),
-        "warm_up_seconds": warm_up_seconds(tried.pairs[0]),
-        "warm_up_seconds_again": None if again is None else warm_up_seconds(again),
-        "pays_back_after_steps": pays_back_after(tried.pairs) if faster else None,
+        "warm_up_seconds": warm_up_seconds(tried.pairs[0], start, first=True),
+        "warm_up_seconds_again": None if again is None else warm_up_seconds(again, start, first=False),
+        "pays_back_after_steps": pays_back_after(tried.pairs, start) if faster else None,
     }
 
 
@@ -126,8 +134,11 @@ def _combination(baseline: Settings, rung: Rung) -> Combination:
 
 
 def _rung_words(rung: Rung) -> str:
-    """`compile=default`, or `precision=fp16 instead of precision=bf16`."""
-    return names_of(rung.added) + (f" instead of {rung.instead_of.name}" if rung.instead_of is not None else "")
+    """`compile=default`, `precision=fp16 instead of precision=bf16`, or `without compile=default`."""
+    if rung.instead_of is None:
+        return names_of(rung.added)
+    before = rung.instead_of.name
+    return f"{names_of(rung.added)} instead of {before}" if rung.added else f"without {before}"
 
 
 def _differences(baseline: Settings, settings: Settings) -> dict[str, Any]:

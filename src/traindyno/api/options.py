@@ -15,6 +15,7 @@ from traindyno.core.sweeps import Sweep, parse_sweep
 R = TypeVar("R", bound=Record)
 
 _WORKLOAD_OPTIONS = ("mode", "data", "skip_bad", "image_size", "classes", "optimizer", "conv1_stride")
+_BENCH_OPTIONS = tuple(name for name in Bench.__struct_fields__ if name != "settled")
 _OF_BENCH = ("precision", "device")
 _SETTINGS = tuple(name for name in Settings.__struct_fields__ if name not in ("batch_size", *_OF_BENCH))
 
@@ -35,9 +36,9 @@ def split(options: dict[str, Any]) -> tuple[dict[str, Any], Bench]:
     """Sort free options into those of the workload and those of the bench; unknown names are refused."""
     workload = {name: value for name, value in options.items() if name in _WORKLOAD_OPTIONS}
     rest = {name: value for name, value in options.items() if name not in workload}
-    unknown = set(rest) - set(Bench.__struct_fields__)
+    unknown = set(rest) - set(_BENCH_OPTIONS)
     if unknown:
-        known = ", ".join((*_WORKLOAD_OPTIONS, *Bench.__struct_fields__))
+        known = ", ".join((*_WORKLOAD_OPTIONS, *_BENCH_OPTIONS))
         raise UsageError(f"there is no option {', '.join(sorted(unknown))}", f"known options: {known}")
     return workload, Bench(**{"device": "auto", **rest})
 

@@ -14,8 +14,8 @@ def switches(
     model: str,
     *,
     batch_size: int = 64,
-    only: Sequence[str] = (),
-    skip: Sequence[str] = (),
+    only: str | Sequence[str] = (),
+    skip: str | Sequence[str] = (),
     max_autotune: bool = False,
     combine: bool = True,
     check_losses: bool = True,
@@ -28,9 +28,10 @@ def switches(
 ) -> SwitchesAnswer:
     """Find which switches make training faster, each alone against the baseline and then together.
 
-    `only` and `skip` name switches. Further options are the settings of the baseline (`memory_format`, `compile` and
-    all others of `Settings`), and those of `max_batch`.
+    `only` and `skip` name switches: `["precision", "compile"]` or `"precision,compile"`. Further options are the
+    settings of the baseline (`memory_format`, `compile` and all others of `Settings`), and those of `max_batch`.
     """
+    from traindyno.app.switches import switch_names
     from traindyno.app.switches import switches as use_case
 
     workload_options, bench = split(without_settings(options))
@@ -38,8 +39,8 @@ def switches(
         workload=workload_of(model, **workload_options),
         bench=bench,
         settings=take_settings(options, batch_size),
-        only=tuple(only),
-        skip=tuple(skip),
+        only=switch_names(only),
+        skip=switch_names(skip),
         max_autotune=max_autotune,
         combine=combine,
         check_losses=check_losses,

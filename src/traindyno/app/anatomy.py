@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -20,8 +21,9 @@ from traindyno.app.workshop import SIMULATED_DEVICE, open_workshop
 from traindyno.core.answers import AnatomyAnswer, Document
 from traindyno.core.errors import NothingMeasuredError, TraindynoError, UsageError
 from traindyno.core.loading import Feed
-from traindyno.core.records import Budget, TrialSpec, WorkloadSpec
-from traindyno.core.requests import AnatomyRequest
+from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
+from traindyno.core.requests import AnatomyRequest, Bench
+from traindyno.core.setting_checks import check_settings
 from traindyno.core.sweeps import Sweep
 from traindyno.report.exports import check_file
 from traindyno.search.anatomy import AnatomyPlan
@@ -33,14 +35,15 @@ def anatomy(request: AnatomyRequest, context: Context) -> Document:
     check_anatomy(request)
     with open_workshop(request.bench, context.store) as workshop:
         request = msgspec.structs.replace(request, bench=workshop.bench)
-        check_decoder(request.settings.decoder, request.bench.device)
+        check_anatomy(request)
         title = f"what a step of {request.workload.model} is made of, {feed_words(request)}"
         with open_study(workshop, context, request, f"{title}, on {workshop.bench.device}") as study:
             study.workshop = replace(workshop, runner=RoomyRunner(workshop.runner, study.records))
             answer = _taken_apart(study, request)
             typed = msgspec.structs.replace(request, bench=workshop.asked)
             hint = f"{shlex.join(next_command(typed, answer))}{study.store_option}"
-            warnings = (*anatomy_cautions(answer), *cautions(study.records))
+            unused = unused_workers(request.settings, request.from_loader)
+            warnings = (*unused, *anatomy_cautions(answer), *cautions(study.records))
             return finished_document(study, request, answer, warnings, hint)
 
 
@@ -62,12 +65,27 @@ def check_anatomy(request: AnatomyRequest) -> None:
     if request.from_loader:
         check_data(request.workload)
     check_decoder(request.settings.decoder, request.bench.device)
-    if min((request.settings.batch_size, *request.sizes)) < 1:
-        raise UsageError("a batch has at least one example", "batch sizes start at 1")
+    for size in (request.settings.batch_size, *request.sizes):
+        settings = msgspec.structs.replace(request.settings, batch_size=size)
+        check_settings(settings, request.workload.mode, request.bench.device)
     if request.trace is not None:
-        if request.bench.runner.startswith(SIMULATED_DEVICE):
-            raise UsageError("simulated steps leave no trace", "leave --trace away, or run real trials")
-        check_file(Path(request.trace), "trace.json")
+        _check_trace(request.trace, request.bench)
+
+
+def _check_trace(trace: str, bench: Bench) -> None:
+    if bench.runner.startswith(SIMULATED_DEVICE):
+        raise UsageError("simulated steps leave no trace", "leave --trace away, or run real trials")
+    check_file(Path(trace), "trace.json")
+    if not trace.endswith((".json", ".json.gz")):
+        raise UsageError(f"{trace} is no name of a trace", "let it end with .json, or .json.gz")
+
+
+def unused_workers(settings: Settings, loads: bool) -> tuple[str, ...]:
+    """A warning of workers that were asked for where no loader feeds the steps."""
+    if loads or not settings.num_workers:
+        return ()
+    count = "1 worker changes" if settings.num_workers == 1 else f"{settings.num_workers} workers change"
+    return (f"--workers: {count} nothing here, for no loader feeds the steps.",)
 
 
 def anatomy_plan(request: AnatomyRequest, template: TrialSpec) -> AnatomyPlan:
@@ -92,17 +110,23 @@ def feed_words(request: AnatomyRequest) -> str:
 
 def _taken_apart(study: Study, request: AnatomyRequest) -> AnatomyAnswer:
     history = study.drive(anatomy_plan(request, first_spec(study.workshop, request.workload)))
-    written = request.trace is not None and Path(request.trace).is_file()
     try:
         return conclude_anatomy(
             request,
             history,
-            trace=request.trace if written else None,
+            trace=request.trace if _trace_written(study) else None,
             seconds=study.seconds,
             simulated=study.workshop.runner.simulated,
         )
     except NothingMeasuredError as error:
         raise _nothing(study, error) from None
+
+
+def _trace_written(study: Study) -> bool:
+    """Whether a trial that was to write a trace ended well, and its file is not from before the study."""
+    begun = datetime.fromisoformat(study.row.created).timestamp()
+    paths = [Path(record.spec.trace_path) for record in study.records if record.ok and record.spec.trace_path]
+    return any(path.is_file() and path.stat().st_mtime >= begun for path in paths)
 
 
 def _nothing(study: Study, error: NothingMeasuredError) -> TraindynoError:

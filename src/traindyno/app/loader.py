@@ -6,7 +6,7 @@ from dataclasses import replace
 import msgspec
 
 from traindyno.analysis.cautions import cautions
-from traindyno.analysis.commands import workload_words
+from traindyno.analysis.commands import device_words, workload_words
 from traindyno.analysis.loader_answer import conclude_loader
 from traindyno.analysis.loader_budget import LoaderRoom, refuse_loader
 from traindyno.analysis.loader_expected import expected_rates
@@ -112,7 +112,7 @@ def _nothing_measured(study: Study, request: LoaderRequest, template: TrialSpec,
 
 def _hint(request: LoaderRequest, answer: LoaderAnswer, study: Study) -> str:
     """What training then waits for; or, where the loader was alone, the same with a model."""
-    words = workload_words(request.workload, study.workshop.asked)
+    words = [*workload_words(request.workload, study.workshop.asked), *device_words(study.workshop.asked)]
     size = ["--batch-size", str(answer.batch_size)]
     size += ["--local-ranks", str(request.local_ranks)] if request.local_ranks > 1 else []
     if not request.with_model:

@@ -5,7 +5,7 @@ import shlex
 import msgspec
 
 from traindyno.analysis.cautions import cautions
-from traindyno.analysis.commands import workload_words
+from traindyno.analysis.commands import device_words, workload_words
 from traindyno.analysis.max_batch import conclude_max_batch
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
@@ -32,7 +32,7 @@ def max_batch(request: MaxBatchRequest, context: Context) -> Document:
             if not any(answer.max_batch is not None for answer in answers):
                 raise _nothing_fits(study)
             whole = answers[0] if len(request.workloads) == 1 else answers
-            words = workload_words(request.workloads[0], workshop.asked)
+            words = [*workload_words(request.workloads[0], workshop.asked), *device_words(workshop.asked)]
             hint = f"{shlex.join(['traindyno', 'throughput', *words])}{study.store_option}"
             return finished_document(study, request, whole, cautions(study.records), hint)
 

@@ -1,8 +1,12 @@
 """`--dry-run`: what a study would do and cost, told without running a trial."""
 
+import shlex
+
 import msgspec
 
+from traindyno.analysis.commands import settings_words
 from traindyno.analysis.loader_budget import LoaderRoom
+from traindyno.analysis.switch_candidates import Candidate
 from traindyno.analysis.worker_choice import grid_counts
 from traindyno.app.anatomy import anatomy_plan, check_anatomy, feed_words
 from traindyno.app.loader import loader_strategy, loader_template
@@ -10,7 +14,7 @@ from traindyno.app.loader_workload import check_loader, data_of, usable_cpus
 from traindyno.app.max_batch import STEPS
 from traindyno.app.soak import check_soak, soak_plan
 from traindyno.app.stalls import stalls_plan, with_sources
-from traindyno.app.switches import settled, switches_plan
+from traindyno.app.switches import check_switches, settled, switches_plan
 from traindyno.app.workshop import settle
 from traindyno.core.answers import Rehearsal
 from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
@@ -32,6 +36,10 @@ from traindyno.search.strategy import Strategy
 from traindyno.search.throughput import ThroughputSweep
 
 START_SECONDS = 5.0
+# Compiling a model of usual size from nothing; once for its pairs, and once for its losses, which have another batch.
+COMPILING_SECONDS = {"max-autotune": 600.0}
+USUAL_COMPILING_SECONDS = 60.0
+COMPILED_TIMES = 2
 # A slow step gets overtime of twice the trial's own time.
 LONGEST = 3
 
@@ -69,7 +77,7 @@ def rehearse_throughput(request: ThroughputRequest) -> Rehearsal:
     top = "" if request.sizes else f" to {request.largest or 'the largest that fits'}"
     lines = [
         f"model: {request.workload.model} ({request.workload.mode})",
-        f"batch sizes: {sizes}{top}, each in {request.repeats} fresh processes",
+        f"batch sizes: {sizes}{top}, each in {_count(request.repeats, 'fresh process')}",
     ]
     return _rehearsal("throughput", bench, _expected(sweep), START_SECONDS + LONGEST * request.trial_seconds, lines)
 
@@ -101,8 +109,8 @@ def rehearse_stalls(request: StallsRequest) -> Rehearsal:
     lines = [
         f"data: {', '.join((data_of(request.workload), *request.also))}",
         f"model: {request.workload.model} ({request.workload.mode})",
-        f"batch size {settings.batch_size}, {settings.num_workers} workers, decoded by {settings.decoder}",
-        f"each run in {request.repeats} fresh processes{'' if request.cold else ', none of them cold'}",
+        f"batch size {settings.batch_size}, {_count(settings.num_workers, 'worker')}, decoded by {settings.decoder}",
+        f"each run in {_count(request.repeats, 'fresh process')}{'' if request.cold else ', none of them cold'}",
     ]
     return _rehearsal("stalls", bench, _expected(plan), START_SECONDS + LONGEST * request.trial_seconds, lines)
 
@@ -116,7 +124,7 @@ def rehearse_anatomy(request: AnatomyRequest) -> Rehearsal:
     sizes = ", ".join(map(str, sorted({request.settings.batch_size, *request.sizes})))
     lines = [
         f"model: {request.workload.model} ({request.workload.mode}), {feed_words(request)}",
-        f"batch sizes: {sizes}, each in {request.repeats} fresh processes",
+        f"batch sizes: {sizes}, each in {_count(request.repeats, 'fresh process')}",
     ]
     return _rehearsal("anatomy", bench, _expected(plan), START_SECONDS + LONGEST * request.trial_seconds, lines)
 
@@ -125,18 +133,28 @@ def rehearse_switches(request: SwitchesRequest) -> Rehearsal:
     """Pairs of every switch with the baseline, losses, and then the combination."""
     bench = _settled(request.bench)
     request = settled(request, bench)
+    check_switches(request)
     plan = switches_plan(request, _template(bench, request.workload, "pair"))
-    found = plan.findings([]).candidates
+    found, combined = plan.findings([]).candidates, ", then combined" if request.combine else ""
     tried = [candidate.name for candidate in found if candidate.skipped_because is None]
     skipped = [f"not {each.name}: {each.skipped_because}" for each in found if each.skipped_because is not None]
     lines = [
         f"model: {request.workload.model} ({request.workload.mode}), batch size {request.settings.batch_size}",
+        *([f"baseline: {shlex.join(chosen)}"] if (chosen := settings_words(request.settings)) else []),
         f"switches: {', '.join(tried) or 'none'}",
         *skipped,
-        f"each alone in {request.repeats} pairs with the baseline{', then combined' if request.combine else ''}",
+        f"each alone in {_count(request.repeats, 'pair')} with the baseline{combined}",
     ]
-    seconds = START_SECONDS * 2 + LONGEST * request.trial_seconds
-    return _rehearsal("switches", bench, _expected(plan), seconds, lines)
+    expected = _expected(plan)
+    seconds = START_SECONDS * 2 + LONGEST * request.trial_seconds + _compiling_seconds(found) / max(1, expected)
+    return _rehearsal("switches", bench, expected, seconds, lines)
+
+
+def _compiling_seconds(candidates: tuple[Candidate, ...]) -> float:
+    """What compilers take in a whole study: later trials find their results on disk."""
+    modes = [each.value for each in candidates if each.switch == "compile" and each.skipped_because is None]
+    each = (COMPILING_SECONDS.get(str(mode), USUAL_COMPILING_SECONDS) for mode in modes if mode != "none")
+    return COMPILED_TIMES * sum(each)
 
 
 def rehearse_soak(request: SoakRequest) -> Rehearsal:
@@ -146,7 +164,7 @@ def rehearse_soak(request: SoakRequest) -> Rehearsal:
     check_soak(request)
     plan = soak_plan(request, _template(bench, request.workload, "soak"))
     settings = request.settings
-    fed = f"fed by {settings.num_workers} workers from {data_of(request.workload)}"
+    fed = f"fed by {_count(settings.num_workers, 'worker')} from {data_of(request.workload)}"
     lines = [
         f"model: {request.workload.model} ({request.workload.mode})",
         f"batch size {settings.batch_size}, {fed if request.from_loader else 'one resident batch'}",
@@ -168,6 +186,12 @@ def _template(bench: Bench, workload: WorkloadSpec, kind: str) -> TrialSpec:
     return TrialSpec(kind=kind, workload=workload, settings=settings, budget=Budget(steps=STEPS))  # type: ignore[arg-type]
 
 
+def _count(number: int, what: str) -> str:
+    """`1 trial`, `3 pairs`, `2 fresh processes`."""
+    ending = "" if number == 1 else "es" if what.endswith("s") else "s"
+    return f"{number} {what}{ending}"
+
+
 def _expected(strategy: Strategy) -> int:
     proposal = strategy.ask([])
     return 0 if proposal is None else proposal.expected_trials
@@ -181,7 +205,7 @@ def _rehearsal(command: str, bench: Bench, expected: int, trial_seconds: float, 
     lines = [
         f"{command} on {bench.device}, {bench.precision}{limit}",
         *lines,
-        f"about {expected} trials, at most about {format_seconds(at_most)}",
+        f"about {_count(expected, 'trial')}, at most about {format_seconds(at_most)}",
         "nothing was measured (--dry-run)",
     ]
     return Rehearsal(

@@ -1,26 +1,30 @@
 """How training goes on for minutes."""
 
+import math
 import shlex
 from dataclasses import replace
 
 import msgspec
 
 from traindyno.analysis.cautions import cautions
-from traindyno.analysis.commands import settings_words, workload_words
+from traindyno.analysis.commands import device_words, settings_words, workload_words
 from traindyno.analysis.soak import conclude_soak
+from traindyno.app.anatomy import unused_workers
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.loader_room import RoomyRunner
 from traindyno.app.loader_workload import check_data, check_decoder
 from traindyno.app.max_batch import first_spec
 from traindyno.app.study import Study, open_study
-from traindyno.app.workshop import open_workshop
+from traindyno.app.workshop import open_workshop, with_settled
 from traindyno.core.answers import Document, SoakAnswer
 from traindyno.core.errors import NothingMeasuredError, TraindynoError, UsageError
 from traindyno.core.loading import Feed
 from traindyno.core.records import Budget, TrialSpec
 from traindyno.core.requests import Bench, SoakRequest
+from traindyno.core.setting_checks import check_settings
 from traindyno.core.units import format_seconds
+from traindyno.report.reproduce import request_command
 from traindyno.runner.protocol import Deadlines
 from traindyno.search.once import Once
 
@@ -31,6 +35,7 @@ SPARE_SECONDS = 1800.0
 def soak(request: SoakRequest, context: Context) -> Document:
     """One long trial, and what it shows; one that is stopped early still shows what it had."""
     check_soak(request)
+    asked = request
     with open_workshop(with_time(request), context.store) as workshop:
         request = msgspec.structs.replace(request, bench=workshop.bench)
         check_soak(request)
@@ -38,13 +43,16 @@ def soak(request: SoakRequest, context: Context) -> Document:
         with open_study(workshop, context, request, f"{title}, on {workshop.bench.device}") as study:
             study.workshop = replace(workshop, runner=RoomyRunner(workshop.runner, study.records))
             answer = _long_run(study, request)
-            return finished_document(study, request, answer, cautions(study.records), _hint(study, request, answer))
+            warnings = (*unused_workers(request.settings, request.from_loader), *cautions(study.records))
+            document = finished_document(study, request, answer, warnings, _hint(study, request, answer))
+            return msgspec.structs.replace(document, hint=_whole_run(study, asked) or document.hint)
 
 
 def check_soak(request: SoakRequest) -> None:
     """Refuse what cannot be run before anything is."""
-    if request.run_seconds <= 0:
-        raise UsageError("a run needs some time", "give --minutes above 0")
+    if not 0 < request.run_seconds < math.inf:
+        raise UsageError("a run needs some time, and an end", "give --minutes above 0")
+    check_settings(request.settings, request.workload.mode, request.bench.device)
     timeout = request.bench.trial_timeout_seconds
     if timeout is not None and timeout < request.run_seconds:
         raise UsageError(
@@ -61,7 +69,7 @@ def with_time(request: SoakRequest) -> Bench:
     needed = request.run_seconds + SPARE_SECONDS
     if request.bench.trial_timeout_seconds is not None or needed <= Deadlines().trial:
         return request.bench
-    return msgspec.structs.replace(request.bench, trial_timeout_seconds=needed)
+    return with_settled(request.bench, trial_timeout_seconds=needed)
 
 
 def soak_plan(request: SoakRequest, template: TrialSpec) -> Once:
@@ -101,5 +109,15 @@ def _hint(study: Study, request: SoakRequest, answer: SoakAnswer) -> str | None:
     if not (request.from_loader and any("waiting for batches" in verdict for verdict in answer.verdicts)):
         return None
     words = ["--batch-size", str(request.settings.batch_size), *settings_words(request.settings, always_workers=True)]
-    options = [*workload_words(request.workload, study.workshop.asked), *words]
+    asked = study.workshop.asked
+    options = [*workload_words(request.workload, asked), *device_words(asked), *words]
     return f"{shlex.join(['traindyno', 'stalls', *options])}{study.store_option}"
+
+
+def _whole_run(study: Study, asked: SoakRequest) -> str | None:
+    """The command whose time budget is long enough, for a run that was cut: resumed, it would be cut again."""
+    budget = asked.bench.time_budget_seconds
+    if study.cut is None or budget is None or (study.cut == "interrupted" and budget > asked.run_seconds):
+        return None
+    bench = msgspec.structs.replace(asked.bench, time_budget_seconds=asked.run_seconds + SPARE_SECONDS)
+    return f"{request_command(msgspec.structs.replace(asked, bench=bench))}{study.store_option}"

@@ -32,8 +32,7 @@ def stalls(request: StallsRequest, context: Context) -> Document:
         with open_study(workshop, context, request, f"{title}, on {workshop.bench.device}") as study:
             study.workshop = replace(workshop, runner=RoomyRunner(workshop.runner, study.records))
             answer = _differences(study, request)
-            hint = next((remedy.command for remedy in answer.remedies if remedy.command is not None), None)
-            return finished_document(study, request, answer, cautions(study.records), hint)
+            return finished_document(study, request, answer, cautions(study.records), _hint(study, answer))
 
 
 def with_sources(request: StallsRequest) -> StallsRequest:
@@ -80,6 +79,12 @@ def _differences(study: Study, request: StallsRequest) -> StallsAnswer:
 def _typed(request: StallsRequest, study: Study) -> StallsRequest:
     """The request in words that a remedy's command can repeat: as it was asked, not as it was settled here."""
     return msgspec.structs.replace(request, bench=study.workshop.asked)
+
+
+def _hint(study: Study, answer: StallsAnswer) -> str | None:
+    """The first remedy that can be typed."""
+    commands = (f"{remedy.command}{study.store_option}" for remedy in answer.remedies if remedy.command is not None)
+    return next(commands, None)
 
 
 def _too_little(study: Study, error: NothingMeasuredError) -> TraindynoError:

@@ -1,5 +1,6 @@
 """Driving a study: ask the strategy, run the trial, commit its outcome, and so on until there is an answer."""
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -48,7 +49,9 @@ class Study:
         self._context = context
         self._owner = owner_here()
         self._start = time.monotonic()
-        self._done = [record for record in workshop.ledger.trials(row.id) if record.outcome not in REPEATABLE]
+        committed = workshop.ledger.trials(row.id)
+        self._done = [record for record in committed if record.outcome not in REPEATABLE]
+        self._cut_short = [record for record in committed if record.outcome is Outcome.INTERRUPTED]
         self._resumed = len(self._done)
         self._resumed_seconds = sum(record.seconds for record in self._done)
         self.cut: str | None = None
@@ -61,12 +64,12 @@ class Study:
     def resume_command(self) -> str:
         """What to type to go on: code of the user's own must be named again, and the store must be the same."""
         own = [workload.model for workload in workloads_of(self.row.request) if workload.runs_user_code]
-        models = "".join(f" --model {model}" for model in own)
-        return f"traindyno resume {self.row.name}{models}{self.store_option}"
+        models = [word for model in own for word in ("--model", model)]
+        return f"{shlex.join(['traindyno', 'resume', self.row.name, *models])}{self.store_option}"
 
     @property
     def store_option(self) -> str:
-        return "" if self._context.store == DEFAULT_STORE else f" --store {self._context.store}"
+        return "" if self._context.store == DEFAULT_STORE else f" --store {shlex.quote(self._context.store)}"
 
     @property
     def seconds(self) -> float:
@@ -133,7 +136,12 @@ class Study:
         record = msgspec.structs.replace(
             _with_log(record, log), conditions=watcher.conditions(), series=record.series or watcher.series()
         )
-        ledger.commit(lease, record)
+        if (longer := self._longer_before(record)) is None:
+            ledger.commit(lease, record)
+        else:
+            ledger.release(lease)
+            record = longer
+            self._context.emit(Notice(level="warning", text="cut short again; the longer run from before is kept"))
         self._context.emit(
             TrialFinished(
                 ordinal=ordinal,
@@ -143,6 +151,13 @@ class Study:
             )
         )
         return record
+
+    def _longer_before(self, record: TrialRecord) -> TrialRecord | None:
+        """The same trial from before the study was resumed, if that too was cut short and yet told of more."""
+        if record.outcome is not Outcome.INTERRUPTED:
+            return None
+        before = [earlier for earlier in self._cut_short if earlier.spec.key == record.spec.key]
+        return next((earlier for earlier in before if _run_seconds(earlier) > _run_seconds(record)), None)
 
     def _remaining(self, expected: int, latest: TrialRecord) -> float:
         seconds = [record.seconds for record in self._done[self._resumed :]] + [latest.seconds]
@@ -179,6 +194,12 @@ class Study:
         self.workshop.ledger.finish(self.row.name, state, plain(answer), warnings, owner=self._owner)
         self._context.emit(StudyFinished(study=self.row.name, state=state, seconds=self.seconds))
         return state
+
+
+def _run_seconds(record: TrialRecord) -> float:
+    """How long a run went on that tells of itself even when it is cut short; 0 for all others."""
+    soak = None if record.measurement is None else record.measurement.soak
+    return 0.0 if soak is None else soak.blocks[-1].end_seconds
 
 
 def _with_log(record: TrialRecord, log: Path) -> TrialRecord:

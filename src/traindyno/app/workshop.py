@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from traindyno.core.machine import MachineFacts
 from traindyno.core.requests import Bench
@@ -48,7 +48,7 @@ def open_workshop(bench: Bench, store: str) -> Iterator[Workshop]:
         ledger = stack.enter_context(Ledger.open(store))
         reader = open_reader()
         stack.callback(reader.close)
-        asked, bench = bench, settle(bench, reader)
+        asked, bench = bench.asked, settle(bench, reader)
         stack.enter_context(device_lock(bench.device, reader))
         neighbour = stack.enter_context(noticed_neighbour(bench.device))
         runner = open_runner(bench.runner, deadlines(bench))
@@ -67,12 +67,17 @@ def open_workshop(bench: Bench, store: str) -> Iterator[Workshop]:
 def settle(bench: Bench, reader: GpuReader) -> Bench:
     """Replace `auto` by what it means here, so that a resumed study means the same."""
     if bench.runner.startswith(SIMULATED_DEVICE):
-        return msgspec.structs.replace(bench, device=SIMULATED_DEVICE)
+        return with_settled(bench, device=SIMULATED_DEVICE)
     device = resolve_device(bench.device, reader)
-    limit = bench.memory_limit_bytes
-    if limit is None and device == "cpu":
-        limit = default_memory_limit_bytes()
-    return msgspec.structs.replace(bench, device=device, memory_limit_bytes=limit)
+    bench = with_settled(bench, device=device) if bench.device == "auto" else replace(bench, device=device)
+    if bench.memory_limit_bytes is None and device == "cpu":
+        bench = with_settled(bench, memory_limit_bytes=default_memory_limit_bytes())
+    return bench
+
+
+def with_settled(bench: Bench, **found: str | float | None) -> Bench:
+    """The bench with what was found for it, and a note that nobody asked for that."""
+    return replace(bench, settled=tuple(dict.fromkeys((*bench.settled, *found))), **found)
 
 
 def deadlines(bench: Bench) -> Deadlines:
@@ -82,7 +87,7 @@ def deadlines(bench: Bench) -> Deadlines:
         step = bench.step_timeout_seconds
         # Starting is no step: a short limit on steps leaves it its time, a long one may lengthen it.
         start_up = max(given.start_up, step)
-        given = msgspec.structs.replace(given, step=step, first_step=step, start_up=start_up, patience=1.0)
+        given = replace(given, step=step, first_step=step, start_up=start_up, patience=1.0)
     if bench.trial_timeout_seconds is not None:
-        given = msgspec.structs.replace(given, trial=bench.trial_timeout_seconds)
+        given = replace(given, trial=bench.trial_timeout_seconds)
     return given

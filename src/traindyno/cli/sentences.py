@@ -38,11 +38,19 @@ def describe_record(record: TrialRecord) -> str:
 
 
 def _times_as_fast(pair: Pair) -> str:
-    spread = (pair.ci95[1] - pair.ci95[0]) / 2 / pair.ratio
-    interval = f" ± {spread:.1%}" if spread < 10 else ""
-    steps = f"{format_seconds(pair.candidate.step_seconds)}/step against {format_seconds(pair.baseline.step_seconds)}"
+    # The ratio is of turns taken together; the candidate's own median need not agree with it.
+    baseline, interval = pair.baseline.step_seconds, _plus_or_minus(pair.ratio, pair.ci95)
+    steps = f"{format_seconds(baseline / pair.ratio)}/step against {format_seconds(baseline)}"
     steady = "" if pair.baseline.steady and pair.candidate.steady else " (!) not steady"
     return f"{pair.ratio:.3f}× as fast{interval}, {steps}{steady}"
+
+
+def _plus_or_minus(value: float, interval: tuple[float, float]) -> str:
+    """` ± 0.4%`; nothing where there is no interval, and no figure where it is wider than the value."""
+    spread = (interval[1] - interval[0]) / 2 / value
+    if not math.isfinite(spread):
+        return ""
+    return f" ± {spread:.1%}" if spread <= 1 else " ± over 100 %"
 
 
 def _long_run(measurement: Measurement, soak: Soak) -> str:
@@ -53,9 +61,7 @@ def _long_run(measurement: Measurement, soak: Soak) -> str:
 
 
 def _speed(measurement: Measurement, unit: str) -> str:
-    low, high = measurement.ci95
-    spread = (high - low) / 2 / measurement.step_seconds
-    interval = f" ± {spread:.1%}" if math.isfinite(spread) else ""
+    interval = _plus_or_minus(measurement.step_seconds, measurement.ci95)
     steady = "" if measurement.steady else " (!) not steady"
     return (
         f"{format_rate(measurement.examples_per_second)} examples/s{interval}, "

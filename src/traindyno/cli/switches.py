@@ -56,21 +56,18 @@ def command(model: str, store: str, name: str | None, dry_run: bool, **values: A
 
 
 def _request(model: str, values: dict[str, Any]) -> SwitchesRequest:
+    from traindyno.app.switches import switch_names
+
     bench = take_bench(values)
     return SwitchesRequest(
         workload=take_workload(model, values),
         bench=bench,
         settings=take_settings(values, bench),
-        only=_names(values["only"]),
-        skip=_names(values["skip"]),
+        only=switch_names(values["only"]),
+        skip=switch_names(values["skip"]),
         max_autotune=values["max_autotune"],
         combine=values["combine"],
         check_losses=values["check_losses"],
         repeats=values["repeats"],
         trial_seconds=values["trial_seconds"],
     )
-
-
-def _names(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """`precision,compile` and options given several times; dashes may stand for underscores."""
-    return tuple(name.strip().replace("-", "_") for text in texts for name in text.split(",") if name.strip())

@@ -46,8 +46,9 @@ class Anatomy(Record, frozen=True):
     """`plain_step_seconds` is the step without instruments, in turns with the one with them.
 
     `load` and `other` among the phases are what the device saw; `load_wait_seconds` is what the host waited in `next`.
-    `host_step_seconds` is what the host takes to queue one step on a device that has nothing to do; `busy_seconds` how
-    long the device computed per step. Both are null on a CPU.
+    The host takes at most `host_step_seconds` to queue one step on a device that has nothing to do: in a step of more
+    than about a thousand launches, waiting for room in the queue is in it. `busy_seconds` is how long the device
+    computed per step. Both are null on a CPU.
     """
 
     phases: tuple[Phase, ...]

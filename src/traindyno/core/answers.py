@@ -345,6 +345,8 @@ class SwitchEffect(Record, frozen=True):
     `warm_up_seconds` is what starting takes longer than the baseline's (compiling for the first time), and
     `warm_up_seconds_again` the same once the compiler's results are on disk; `pays_back_after_steps` is from when on
     the whole run is shorter. `loss_agrees` is null where it was not looked at, for the reason in `loss_note`.
+    `with_copies` is true where both arms moved a batch to the device in every step: such a switch is no part of the
+    answer's `speedup`.
     """
 
     switch: str
@@ -361,6 +363,7 @@ class SwitchEffect(Record, frozen=True):
     adopted: bool = False
     skipped_because: str | None = None
     failed_because: str | None = None
+    with_copies: bool = False
 
 
 class Combination(Record, frozen=True):
@@ -411,7 +414,10 @@ class Throttle(Record, frozen=True):
 
 
 class SoakAnswer(Record, frozen=True):
-    """`drift_percent_per_minute` is of throughput after the first epoch or minute; below zero it grew slower."""
+    """`drift_percent_per_minute` is of throughput after the first epoch or minute; below zero it grew slower.
+
+    `ends_ratio` is the rate of the last fifth of that by the rate of the first, where it changed along no line.
+    """
 
     model: str
     mode: Mode
@@ -428,6 +434,7 @@ class SoakAnswer(Record, frozen=True):
     epochs: int
     run_seconds: float
     sampling_cost: float | None
+    ends_ratio: float | None = None
     ranges: dict[str, Interval] = {}  # noqa: RUF012 - msgspec copies it
     verdicts: tuple[str, ...] = ()
     seconds: float = 0.0

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+import msgspec
+
 from traindyno.core.base import Record
 from traindyno.core.loading import Decoder
 from traindyno.core.records import Precision, Settings, WorkloadSpec
@@ -10,7 +12,10 @@ Choice = Literal["recommended", "fastest", "largest"]
 
 
 class Bench(Record, frozen=True):
-    """What every measuring command shares: where and how trials run."""
+    """What every measuring command shares: where and how trials run.
+
+    `settled` names those of the fields that were not asked for, but found when the study began and kept with it.
+    """
 
     device: str = "cpu"
     precision: Precision = "fp32"
@@ -20,6 +25,13 @@ class Bench(Record, frozen=True):
     memory_limit_bytes: int | None = None
     step_timeout_seconds: float | None = None
     trial_timeout_seconds: float | None = None
+    settled: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> "Bench":
+        """The bench in the user's own words."""
+        unsaid = {name: "auto" if name == "device" else None for name in self.settled}
+        return msgspec.structs.replace(self, settled=(), **unsaid)
 
 
 class MaxBatchRequest(Record, frozen=True, tag_field="command", tag="max-batch"):

@@ -47,6 +47,7 @@ def trial_entry(record: TrialRecord) -> dict[str, Any]:
         "outcome": record.outcome.value,
         "seconds": record.seconds,
         "repeat": spec.repeat,
+        "seed": spec.seed,
         "margin": spec.margin,
         "conditions": msgspec.to_builtins(record.conditions),
     }

@@ -11,6 +11,7 @@ from traindyno.core.answers import Document
 from traindyno.core.base import Record
 from traindyno.core.requests import (
     AnatomyRequest,
+    Bench,
     LoaderRequest,
     MaxBatchRequest,
     PlanRequest,
@@ -36,6 +37,11 @@ def reproduce_command(document: Document) -> str | None:
         request = msgspec.convert(document.request, Request)
     except msgspec.ValidationError:
         return None
+    return request_command(request)
+
+
+def request_command(request: Request) -> str:
+    """What to type to ask this."""
     return shlex.join(["traindyno", *_words(request)])
 
 
@@ -129,6 +135,8 @@ def _sweep(request: ThroughputRequest) -> list[str]:
 def _options(record: Record, skip: tuple[str, ...] = ()) -> list[str]:
     """Every field that is not at its default, as an option of the same name."""
     words: list[str] = []
+    if isinstance(record, Bench):
+        record = msgspec.structs.replace(record.asked, device=record.device)
     for field in msgspec.structs.fields(type(record)):
         value = getattr(record, field.name)
         if field.name in skip or field.name in _UNNAMED or isinstance(value, Record | tuple):

@@ -36,7 +36,7 @@ def code_text(adoption: Adoption) -> str:
     """The lines of code that the settings stand for: the switches where those were measured, else the loader."""
     if adoption.switches is None:
         return loader_line(adoption)
-    return switch_code(adoption.switches, adoption.run.device)
+    return switch_code(adoption.switches, adoption.run.device, training=adoption.training)
 
 
 def measured_code(adoptions: tuple[Adoption, ...]) -> tuple[str, ...]:

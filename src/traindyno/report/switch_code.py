@@ -1,28 +1,62 @@
 """Adopted switches as the lines of Python that they stand for."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 TF32_OF = {"all": (True, True), "convolutions": (True, False), "none": (False, False)}
 DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
-KERNELS = {"fused": "fused=True", "foreach": "foreach=True", "loop": "foreach=False, fused=False", "auto": ""}
+KERNELS = {"fused": ", fused=True", "foreach": ", foreach=True", "loop": ", foreach=False, fused=False", "auto": ""}
+STAND_FOR = {
+    "device": "your device",
+    "x": "a batch of inputs",
+    "y": "its labels",
+    "criterion": "your loss function",
+    "Optimizer": "your optimiser's class, with its own arguments",
+    "optimizer": "your optimiser",
+}
 
 
-def switch_code(switches: dict[str, Any], device: str | None) -> str:
+def switch_code(switches: dict[str, Any], device: str | None, *, training: bool = True) -> str:
     """What to write into a training script, in the order in which it must stand there."""
-    lines = [line for name, write in _WRITERS.items() if name in switches for line in write(switches[name])]
+    scales = training and switches.get("precision") == "fp16"
+    lines = ["scaler = torch.amp.GradScaler()  # once, before the loop"] if scales else []
+    lines += [line for name, write in _WRITERS.items() if name in switches for line in write(switches[name])]
     if switches.get("precision") in DTYPES:
-        lines += _autocast(switches["precision"], "cpu" if device == "cpu" else "cuda")
+        autocast = _autocast(switches["precision"], "cpu" if device == "cpu" else "cuda")
+        lines += _training(switches["precision"], autocast) if training else _inference(autocast)
     elif "precision" in switches:
         lines.append("# without torch.autocast")
-    return "\n".join(lines)
+    return "\n".join([*_legend(lines), *lines])
 
 
-def _autocast(precision: str, device: str) -> list[str]:
-    lines = [f'with torch.autocast("{device}", dtype=torch.{DTYPES[precision]}):', "    loss = criterion(model(x), y)"]
-    return (
-        [*lines, "scaler.scale(loss).backward()  # scaler = torch.amp.GradScaler()"] if precision == "fp16" else lines
-    )
+def _legend(lines: list[str]) -> list[str]:
+    """A comment that says what the names stand for which the lines use and have not made before."""
+    used, made = set[str](), set[str]()
+    for line in lines:
+        code = line.partition("#")[0]
+        target, _, value = code.rpartition(" = ")
+        used |= set(re.findall(r"\w+", value)) - made
+        made.add(target)
+    told = [f"{name}: {what}" for name, what in STAND_FOR.items() if name in used]
+    return [f"# {'; '.join(told)}"] if told else []
+
+
+def _autocast(precision: str, device: str) -> str:
+    return f'torch.autocast("{device}", dtype=torch.{DTYPES[precision]})'
+
+
+def _training(precision: str, autocast: str) -> list[str]:
+    """The loss; in fp16 it is scaled, or small gradients would be lost."""
+    loss = [f"with {autocast}:", "    loss = criterion(model(x), y)"]
+    if precision != "fp16":
+        return [*loss, "loss.backward()"]
+    step = ["scaler.scale(loss).backward()", "scaler.step(optimizer)  # instead of optimizer.step()", "scaler.update()"]
+    return [*loss, *step]
+
+
+def _inference(autocast: str) -> list[str]:
+    return [f"with torch.inference_mode(), {autocast}:", "    output = model(x)"]
 
 
 def _tf32(value: str) -> list[str]:
@@ -41,6 +75,11 @@ def _memory_format(value: str) -> list[str]:
     ]
 
 
+def _optimizer(value: str) -> list[str]:
+    why = "  # without fused and foreach: torch chooses" if value == "auto" else ""
+    return [f"optimizer = Optimizer(model.parameters(){KERNELS[value]}){why}"]
+
+
 def _compile(value: str) -> list[str]:
     if value == "none":
         return ["# without torch.compile"]
@@ -56,6 +95,6 @@ _WRITERS: dict[str, Callable[[Any], list[str]]] = {
     "threads": lambda value: [f"torch.set_num_threads({value})"],
     "memory_format": _memory_format,
     "compile": _compile,
-    "optimizer_kernel": lambda value: [f"optimizer = Optimizer(model.parameters(), {KERNELS[value]})"],
+    "optimizer_kernel": _optimizer,
     "pin_memory": lambda value: [f"loader = DataLoader(dataset, pin_memory={value})"],
 }

@@ -73,16 +73,26 @@ def fed_words(kind: str, data: str, settings: Mapping[str, Any], feed: Mapping[s
 
 
 def switched_words(kind: str, settings: Mapping[str, Any], against: Mapping[str, Any] | None) -> str:
-    """`compile=default`: what a trial has that what it is compared with has not.
+    """`compile=default on precision=bf16`: what a trial has that what it is compared with has not, and what both have.
 
     A trial of losses is compared with nothing; it has what is not usual. Other trials have nothing to tell.
     """
     if kind == "losses":
-        against = {**msgspec.to_builtins(Settings(batch_size=1)), "batch_size": settings.get("batch_size")}
-        against |= {"device": settings.get("device")}
+        return _changes(settings, _usual(settings))
     if against is None:
         return ""
-    changed = [(name, value) for name, value in settings.items() if value != against.get(name)]
+    held = _changes(against, _usual(against))
+    return f"{_changes(settings, against)} on {held}" if held else _changes(settings, against)
+
+
+def _usual(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The defaults of everything that is no matter of the workload and the machine."""
+    own = {name: settings.get(name) for name in ("batch_size", "device")}
+    return {**msgspec.to_builtins(Settings(batch_size=1)), **own}
+
+
+def _changes(settings: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    changed = [(name, value) for name, value in settings.items() if value != before.get(name)]
     return ", ".join(f"{one_line(name)}={one_line(value_words(value))}" for name, value in changed)
 
 
@@ -120,7 +130,8 @@ def _row(ordinal: int, entry: dict[str, Any]) -> TrialRow:
     settings, measurement = entry.get("settings") or {}, entry.get("measurement") or {}
     kind = str(entry.get("kind") or "trial")
     memory = measurement.get("memory") or {}
-    batch_size, step_seconds = settings.get("batch_size"), measurement.get("step_seconds")
+    batch_size, long_run = settings.get("batch_size"), _step_of_long_run(measurement.get("soak") or {})
+    step_seconds = measurement.get("step_seconds") if long_run is None else long_run
     return TrialRow(
         ordinal=ordinal,
         kind=kind,
@@ -130,7 +141,7 @@ def _row(ordinal: int, entry: dict[str, Any]) -> TrialRow:
         batch_size=batch_size,
         seconds=entry.get("seconds"),
         examples_per_second=_per_second(batch_size, step_seconds),
-        ci95=_rate_interval(batch_size, measurement.get("ci95")),
+        ci95=_rate_interval(batch_size, measurement.get("ci95")) if long_run is None else None,
         step_seconds=step_seconds,
         steady=measurement.get("steady"),
         peak_bytes=memory.get("peak_bytes"),
@@ -145,7 +156,15 @@ def _row(ordinal: int, entry: dict[str, Any]) -> TrialRow:
 
 def _given(kind: str, entry: dict[str, Any], settings: dict[str, Any]) -> str:
     fed = fed_words(kind, str(entry.get("data") or ""), settings, entry.get("feed") or {})
-    return ", ".join(part for part in (fed, switched_words(kind, settings, entry.get("against"))) if part)
+    seed = f"seed {entry['seed']}" if kind == "losses" and "seed" in entry else ""
+    return ", ".join(part for part in (fed, seed, switched_words(kind, settings, entry.get("against"))) if part)
+
+
+def _step_of_long_run(soak: dict[str, Any]) -> float | None:
+    """Seconds per step over the whole of it, pauses and all, as in its answer; null of any other trial."""
+    blocks = soak.get("blocks") or []
+    steps = sum(block.get("steps") or 0 for block in blocks)
+    return blocks[-1]["end_seconds"] / steps if steps else None
 
 
 def _per_second(batch_size: int | None, step_seconds: float | None) -> float | None:

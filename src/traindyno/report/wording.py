@@ -147,7 +147,7 @@ def _with_arm(
     half = half_width(value, interval)
     if half is not None and half > value > 0:
         return f"{write(value)} ± over 100 %"
-    return f"{write(value)} ± {NOT_AVAILABLE if half is None else write_arm(half)}"
+    return write(value) if half is None else f"{write(value)} ± {write_arm(half)}"
 
 
 def _coarse(seconds: float) -> str:

@@ -2,7 +2,7 @@
 
 It is started once per runner, imports what trials need (never touching CUDA) and forks a fresh process for each
 trial. It is the reaper of every orphan below it. One trial runs at a time. It speaks JSON messages over a socket to the
-runner; when that socket closes, it ends everything and exits.
+runner; when that socket closes, it ends everything, removes what trials left on disk for each other, and exits.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -151,12 +152,14 @@ def main() -> None:
     parser.add_argument("socket", type=int)
     parser.add_argument("--preload", default="")
     parser.add_argument("--spawn", action="store_true")
+    parser.add_argument("--scratch", required=True)
     arguments = parser.parse_args()
     adopt_orphans()
     connection = socket.socket(fileno=arguments.socket)
     for module in filter(None, arguments.preload.split(",")):
         importlib.import_module(module)
     Keeper(connection, arguments.spawn).serve()
+    shutil.rmtree(arguments.scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

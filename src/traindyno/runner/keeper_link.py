@@ -25,14 +25,22 @@ class KeeperLostError(Exception):
 
 
 class KeeperLink:
-    """Starts a keeper, sends it orders, and cleans up after it whatever way it ends."""
+    """Starts a keeper, sends it orders, and cleans up after it whatever way it ends.
+
+    The keeper removes the folder `scratch` in the end, so that it goes even if this process is killed.
+    """
 
     def __init__(
-        self, preload: tuple[str, ...], spawn: bool, start_seconds: float, variables: Mapping[str, str] | None = None
+        self,
+        preload: tuple[str, ...],
+        spawn: bool,
+        start_seconds: float,
+        variables: Mapping[str, str],
+        scratch: str,
     ) -> None:
         self._marker = f"{MARKER_NAME}={uuid.uuid4().hex}"
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, "-m", "traindyno.runner.keeper", str(theirs.fileno())]
+        command = [sys.executable, "-m", "traindyno.runner.keeper", str(theirs.fileno()), "--scratch", scratch]
         command += ["--spawn"] if spawn else ["--preload", ",".join(preload)]
         name, _, value = self._marker.partition("=")
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the keeper
@@ -43,7 +51,7 @@ class KeeperLink:
             stdout=subprocess.DEVNULL,
             stderr=self._complaints,
             start_new_session=True,
-            env={**os.environ, **(variables or {}), name: value},
+            env={**os.environ, **variables, name: value},
         )
         theirs.close()
         self._deadline = time.monotonic() + start_seconds

@@ -49,7 +49,9 @@ class LocalRunner:
         """Start the keeper now, so that its imports run while the caller does something else."""
         if self._link is None:
             self._cache = tempfile.mkdtemp(prefix="traindyno-compiled-")
-            self._link = KeeperLink(self._preload, self._spawn, self._deadlines.start_up, compile_cache(self._cache))
+            self._link = KeeperLink(
+                self._preload, self._spawn, self._deadlines.start_up, compile_cache(self._cache), self._cache
+            )
 
     def run(self, spec: TrialSpec, watcher: Watcher, log_path: Path | None) -> TrialRecord:
         self.warm_up()
@@ -72,7 +74,7 @@ class LocalRunner:
 
 
 def compile_cache(folder: str) -> dict[str, str]:
-    """Where torch.compile keeps its work: the first compilation of a runner starts from nothing, later ones do not."""
+    """Where torch.compile keeps its work while the runner lives; trials of equal settings share theirs in there."""
     return {"TORCHINDUCTOR_CACHE_DIR": folder, "TRITON_CACHE_DIR": f"{folder}/triton"}
 
 

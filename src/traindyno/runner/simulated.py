@@ -141,7 +141,7 @@ class SimulatedRunner:
             message=message,
             remedy=REMEDIES[outcome],
             phase="simulated",
-            details={"arm": "candidate", "alone": "no"} if both else {},
+            details={"arm": "candidate"} if both else {},
         )
         return TrialRecord(spec=spec, outcome=outcome, seconds=0.5, failure=failure)
 

@@ -10,13 +10,16 @@ from traindyno.core.soaking import END_SIGNAL
 
 @contextmanager
 def ending_on_request() -> Iterator[Callable[[], bool]]:
-    """Whether somebody has asked to end; outside the main thread nobody can."""
+    """Whether somebody has asked to end; outside the main thread nobody can.
+
+    A request that comes later than that finds the process with its results to tell, and must not end it.
+    """
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked.is_set
         return
-    previous = signal.signal(END_SIGNAL, lambda *_: asked.set())
+    signal.signal(END_SIGNAL, lambda *_: asked.set())
     try:
         yield asked.is_set
     finally:
-        signal.signal(END_SIGNAL, previous)
+        signal.signal(END_SIGNAL, signal.SIG_IGN)

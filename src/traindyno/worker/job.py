@@ -21,6 +21,7 @@ from traindyno.worker.batches import (
 from traindyno.worker.data.pipeline import Data
 from traindyno.worker.handing import Signature, call, signature_of, split
 from traindyno.worker.image_data import DEFAULT_IMAGE_SIZE, Progress, open_data, source_of, with_classes
+from traindyno.worker.knobs.accumulation import WHOLE, Share
 from traindyno.worker.loaders import dataset_source, loader_source
 from traindyno.worker.losses import Criterion, scalar
 from traindyno.worker.models import build_named_model
@@ -38,7 +39,11 @@ WITHOUT_BATCH = "example_input is ONE example without batch dimension; traindyno
 
 @dataclass
 class Job:
-    """What a trial runs. Batches are handed to `loss` and `predict` just as `batch` or a loader gave them."""
+    """What a trial runs. Batches are handed to `loss` and `predict` just as `batch` or a loader gave them.
+
+    `first_loss_scale` is for training in fp16. The usual one is so large that the first updates overflow and are left
+    out, with the time and the memory that the optimiser takes for them. From 1 on, every step measured is a whole one.
+    """
 
     model: nn.Module
     examples_in_data: int | None
@@ -50,19 +55,20 @@ class Job:
     training_step: Callable[[nn.Module, Any], Tensor] | None = None
     advice: str | None = None
     known: bool = False
+    first_loss_scale: float = 1.0
     notes: list[str] = field(default_factory=list)
 
     def batch(self, batch_size: int, device: torch.device, seed: int = 0) -> Any:
         """One batch that stays on the device; synthetic tensors are made there."""
         return self.source.batch(batch_size, device, seed)
 
-    def loss(self, model: nn.Module, batch: Any) -> Tensor:
-        """Forward and loss of a training step."""
-        return self.bound_loss(model, batch)()
+    def loss(self, model: nn.Module, batch: Any, share: Share = WHOLE) -> Tensor:
+        """Forward and loss of a training step, or of one part of it."""
+        return self.bound_loss(model, batch, share)()
 
-    def bound_loss(self, model: nn.Module, batch: Any) -> Callable[[], Tensor]:
+    def bound_loss(self, model: nn.Module, batch: Any, share: Share = WHOLE) -> Callable[[], Tensor]:
         """Forward and loss of a batch that stays the same; how to hand it over is settled once, not each step."""
-        compute = self._bind(model, batch)
+        compute = self._bind(model, batch, share)
 
         def loss() -> Tensor:
             try:
@@ -86,13 +92,13 @@ class Job:
     def make_optimizer(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
         return make_optimizer(self.optimizer, parameters)
 
-    def _bind(self, model: nn.Module, batch: Any) -> Callable[[], Tensor]:
+    def _bind(self, model: nn.Module, batch: Any, share: Share) -> Callable[[], Tensor]:
         if self.training_step is not None:
             own_step = self.training_step
             return lambda: scalar(own_step(model, batch), "training_step")
         inputs, target = split(batch, self.signature)
         criterion, signature = self.criterion, self.signature
-        return lambda: criterion(call(model, inputs, signature), target)
+        return lambda: criterion(call(model, inputs, signature), target, share)
 
     def _predict(self, model: nn.Module, batch: Any) -> Any:
         if self.training_step is not None and self.mode == "train":

@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from traindyno.core.errors import TraindynoError
+from traindyno.worker.batches import seeded
+from traindyno.worker.knobs.accumulation import WHOLE, Share
 
 SCORE_KEYS = ("logits", "out")
 VALUE_LOSSES = (nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCEWithLogitsLoss, nn.BCELoss)
@@ -24,22 +26,27 @@ VALUE_LOSS_FUNCTIONS = (
 
 @dataclass
 class Criterion:
-    """From a model's output to a scalar; a missing target is made up once and kept for the next steps."""
+    """From a model's output to a scalar; a missing target is made up once and kept for the next steps.
+
+    What is made up follows from the seed and the whole batch alone: whatever the settings, every example has the same
+    target, in whichever part of the batch it comes.
+    """
 
     loss: Callable[[Any, Any], Tensor] | None = None
     classes: int | None = None
     auxiliary_weight: float = 0.0
+    seed: int = 0
     _made_up: Tensor | None = field(default=None, init=False, repr=False)
-    _made_up_for: tuple[torch.Size, torch.device] | None = field(default=None, init=False, repr=False)
+    _made_up_for: tuple[torch.Size, torch.device, torch.dtype] | None = field(default=None, init=False, repr=False)
 
-    def __call__(self, output: Any, target: Any) -> Tensor:
+    def __call__(self, output: Any, target: Any, share: Share = WHOLE) -> Tensor:
         if self.loss is not None:
-            return scalar(self.loss(output, self._target(output) if target is None else target), "loss")
+            return scalar(self.loss(output, self._target(output, share) if target is None else target), "loss")
         own = own_loss(output)
         if own is not None:
             return own
         if target is None:
-            target = self._target(output)
+            target = self._target(output, share)
         return self._default(output, target)
 
     def _default(self, output: Any, target: Any) -> Tensor:
@@ -48,16 +55,24 @@ class Criterion:
             loss = loss + self.auxiliary_weight * score_loss(scores, target)
         return loss
 
-    def _target(self, output: Any) -> Tensor | None:
+    def _target(self, output: Any, share: Share) -> Tensor | None:
         """Made up to fit the output; a user's own loss also gets along without scores in the output."""
         scores = find_scores(output) if self.loss is not None else require_scores(output)
         if scores is None:
             return None
-        by_value = isinstance(self.loss, VALUE_LOSSES) or self.loss in VALUE_LOSS_FUNCTIONS
-        if self._made_up_for != (scores.shape, scores.device):
-            self._made_up_for = (scores.shape, scores.device)
-            self._made_up = torch.rand_like(scores) if by_value else random_target(scores, self.classes)
-        return self._made_up
+        shape = torch.Size((share.of * size if axis == 0 else size for axis, size in enumerate(scores.shape)))
+        if self._made_up is None or self._made_up_for != (shape, scores.device, scores.dtype):
+            self._made_up_for = (shape, scores.device, scores.dtype)
+            self._made_up = self._make_up(shape, scores)
+        return self._made_up if share.of == 1 else self._made_up.chunk(share.of)[share.number]
+
+    def _make_up(self, shape: torch.Size, scores: Tensor) -> Tensor:
+        generator = seeded(scores.device, self.seed)
+        if isinstance(self.loss, VALUE_LOSSES) or self.loss in VALUE_LOSS_FUNCTIONS:
+            values = torch.rand(shape, dtype=torch.float32, device=scores.device, generator=generator)
+            return values.to(scores.dtype)
+        target = random_target(shape, generator, self.classes)
+        return target.to(scores.dtype) if target.is_floating_point() else target
 
 
 def own_loss(output: Any) -> Tensor | None:
@@ -98,19 +113,19 @@ def auxiliary_scores(output: Any) -> list[Tensor]:
     return [scores for scores in (getattr(output, name) for name in names) if isinstance(scores, Tensor)]
 
 
-def random_target(scores: Tensor, classes: int | None = None) -> Tensor:
-    """A class per example (per position, per pixel), or a value where the output has width one."""
-    if _width_one(scores):
-        return torch.randn_like(scores)
-    dimension = _class_dimension(scores)
-    width = scores.shape[dimension]
+def random_target(shape: torch.Size, generator: torch.Generator, classes: int | None = None) -> Tensor:
+    """A class per example (per position, per pixel), or a value where the scores of this shape have width one."""
+    if _width_one(shape):
+        return torch.randn(shape, dtype=torch.float32, device=generator.device, generator=generator)
+    dimension = _class_dimension(shape)
+    width = shape[dimension]
     if classes is not None and classes > width:
         raise TraindynoError(
             f"{classes} classes were asked for, but the model returns scores for {width}",
             "let the model have as many outputs as classes, or leave --classes away",
         )
-    shape = [size for axis, size in enumerate(scores.shape) if axis != dimension]
-    return torch.randint(classes or width, shape, device=scores.device)
+    sizes = [size for axis, size in enumerate(shape) if axis != dimension]
+    return torch.randint(classes or width, sizes, device=generator.device, generator=generator)
 
 
 def score_loss(scores: Tensor, target: Any) -> Tensor:
@@ -120,9 +135,9 @@ def score_loss(scores: Tensor, target: Any) -> Tensor:
             f"the target is a {type(target).__name__}, which the default loss cannot use",
             "give Workload(..., loss=lambda output, target: ...)",
         )
-    if _width_one(scores):
+    if _width_one(scores.shape):
         return functional.mse_loss(scores, target.to(scores.dtype).reshape(scores.shape))
-    dimension = _class_dimension(scores, target)
+    dimension = _class_dimension(scores.shape, target)
     return functional.cross_entropy(scores.movedim(dimension, 1), target)
 
 
@@ -137,13 +152,13 @@ def scalar(loss: Any, origin: str) -> Tensor:
     )
 
 
-def _width_one(scores: Tensor) -> bool:
-    return scores.dim() == 1 or (scores.dim() == 2 and scores.shape[1] == 1)
+def _width_one(shape: torch.Size) -> bool:
+    return len(shape) == 1 or (len(shape) == 2 and shape[1] == 1)
 
 
-def _class_dimension(scores: Tensor, target: Tensor | None = None) -> int:
+def _class_dimension(shape: torch.Size, target: Tensor | None = None) -> int:
     """Last in examples × positions × classes, as sequence models return; second in everything else."""
-    if scores.dim() != 3:
+    if len(shape) != 3:
         return 1
-    classes_second = target is not None and target.dim() == 2 and target.shape[1] != scores.shape[1]
+    classes_second = target is not None and target.dim() == 2 and target.shape[1] != shape[1]
     return 1 if classes_second else 2

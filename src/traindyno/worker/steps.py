@@ -10,7 +10,7 @@ from traindyno.core.anatomy import PhaseName
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.worker.devices import Device
 from traindyno.worker.job import Job
-from traindyno.worker.knobs.accumulation import parts_of
+from traindyno.worker.knobs.accumulation import parts_of, shares_of
 from traindyno.worker.knobs.compiling import with_fresh_graphs
 from traindyno.worker.knobs.explaining import explained
 from traindyno.worker.knobs.layout import laid_out
@@ -47,7 +47,8 @@ def make_step(
     if workload.mode == "infer":
         return make_evaluation_step(job, batch, settings, device, marks)
     model = job.model.train()
-    bound = [job.bound_loss(model, part) for part in parts_of(batch, settings)]
+    shared = zip(parts_of(batch, settings), shares_of(settings), strict=True)
+    bound = [job.bound_loss(model, part, share) for part, share in shared]
     forward = mixed(lambda loss_of_part: loss_of_part(), settings, device)
     return _training_step(job, lambda: bound, forward, settings, device, marks)
 
@@ -67,8 +68,13 @@ def make_fed_step(
         predict = _marked(marks, "forward", mixed(lambda batch: job.predict(model, batch), settings, device))
         return _evaluation_step(lambda: predict(laid_out(load(), settings)), settings, marks)
     model = job.model.train()
-    forward = mixed(lambda part: job.loss(model, part), settings, device)
-    return _training_step(job, lambda: parts_of(laid_out(load(), settings), settings), forward, settings, device, marks)
+    shares = shares_of(settings)
+    forward = mixed(lambda part_and_share: job.loss(model, *part_and_share), settings, device)
+
+    def take() -> Sequence[Any]:
+        return list(zip(parts_of(laid_out(load(), settings), settings), shares, strict=True))
+
+    return _training_step(job, take, forward, settings, device, marks)
 
 
 def _training_step(

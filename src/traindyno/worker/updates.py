@@ -23,7 +23,9 @@ class Update:
 def make_update(job: Job, settings: Settings, device: Device) -> Update:
     optimizer = job.make_optimizer(job.model.parameters())
     use_kernel(optimizer, settings.optimizer_kernel)
-    return _scaled(optimizer, device) if settings.precision == "fp16" else _plain(optimizer)
+    if settings.precision != "fp16":
+        return _plain(optimizer)
+    return _scaled(optimizer, torch.amp.GradScaler(device.torch_device.type, init_scale=job.first_loss_scale))
 
 
 def _plain(optimizer: torch.optim.Optimizer) -> Update:
@@ -34,13 +36,8 @@ def _plain(optimizer: torch.optim.Optimizer) -> Update:
     )
 
 
-def _scaled(optimizer: torch.optim.Optimizer, device: Device) -> Update:
-    """With the loss scaled, as half precision is trained.
-
-    The usual first scale is so large that the first updates overflow and are left out, with the time and the memory
-    that the optimiser takes for them. Starting at 1, every step measured is a whole one.
-    """
-    scaler = torch.amp.GradScaler(device.torch_device.type, init_scale=1.0)
+def _scaled(optimizer: torch.optim.Optimizer, scaler: torch.amp.GradScaler) -> Update:
+    """With the loss scaled, as half precision is trained."""
 
     def apply() -> None:
         scaler.step(optimizer)

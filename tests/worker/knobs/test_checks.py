@@ -1,14 +1,13 @@
 """A knob that would do nothing is refused by its name, before anything is built."""
 
 import pytest
-import torch
 
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Settings
-from traindyno.worker.knobs.checks import check_settings
+from traindyno.core.setting_checks import check_settings
 from worker.knobs.benches import bench_of
 
-CPU, GPU = torch.device("cpu"), torch.device("cuda:0")
+CPU, GPU = "cpu", "cuda:0"
 ONLY_GPU: list[dict[str, object]] = [
     {"cudnn_benchmark": True},
     {"determinism": "cudnn"},
@@ -58,7 +57,17 @@ def test_no_threads_are_too_few() -> None:
         check_settings(settings(threads=0), "train", CPU)
 
 
-@pytest.mark.parametrize("device", [CPU, GPU])
-def test_the_defaults_pass_everywhere(device: torch.device) -> None:
+def test_more_threads_than_any_machine_has_are_too_many() -> None:
+    check_settings(settings(threads=1024), "train", CPU)
+    with pytest.raises(UsageError, match="5000 threads are more than any machine computes with"):
+        check_settings(settings(threads=5000), "train", CPU)
+
+
+def test_of_a_device_that_is_not_known_yet_nothing_is_said() -> None:
+    check_settings(settings(threads=2, tf32="all"), "train", "auto")
+
+
+@pytest.mark.parametrize("device", [CPU, GPU, "simulated"])
+def test_the_defaults_pass_everywhere(device: str) -> None:
     check_settings(settings(), "train", device)
     check_settings(settings(), "infer", device)

@@ -1,6 +1,7 @@
 """Compiled steps through the real runner: they learn, the runner's cache serves them, and nobody is left behind."""
 
 import json
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +11,11 @@ import psutil
 import pytest
 
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import Budget, Measurement, TrialRecord
+from traindyno.core.records import Budget, Measurement, TrialRecord, TrialSpec
 from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
 from traindyno.runner.protocol import Deadlines, Watcher
+from traindyno.worker.knobs.compiling import use_own_cache
 from worker.knobs.benches import spec_of
 
 STEPS = 12
@@ -55,10 +57,38 @@ def test_a_compiled_model_learns_as_it_does_uncompiled_and_is_compiled_only_once
     assert kept_graphs(tmp_path) == kept
     assert compiled.losses == pytest.approx(plain.losses, rel=1e-4)
     assert again.losses == compiled.losses
+    measured(run(runner, "perceptron", compile="default", read_metrics=True))
+    anew = kept_graphs(tmp_path) - kept
+    assert len(anew) == len(kept)
+
+
+def cache_of(spec: TrialSpec, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/of/the/runner")
+    monkeypatch.setenv("TRITON_CACHE_DIR", "/of/the/runner/triton")
+    use_own_cache(spec)
+    folder = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+    assert folder.parent == Path("/of/the/runner")
+    assert Path(os.environ["TRITON_CACHE_DIR"]).parent == folder
+    return folder
+
+
+def test_compiled_code_is_kept_for_repeats_and_not_for_other_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = spec_of("plain", compile="default")
+    first = cache_of(spec, monkeypatch)
+    assert cache_of(msgspec.structs.replace(spec, repeat=1, seed=3), monkeypatch) == first
+    assert cache_of(spec_of("plain", compile="max-autotune"), monkeypatch) != first
+    assert cache_of(spec_of("perceptron", compile="default"), monkeypatch) != first
+    assert cache_of(msgspec.structs.replace(spec, kind="pair", against=spec.settings), monkeypatch) == first
+
+
+def test_outside_a_runner_torch_keeps_compiled_code_where_it_likes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
+    use_own_cache(spec_of("plain", compile="default"))
+    assert "TORCHINDUCTOR_CACHE_DIR" not in os.environ
 
 
 def kept_graphs(folder: Path) -> set[Path]:
-    return {path for path in folder.glob("traindyno-compiled-*/fxgraph/**/*") if path.is_file()}
+    return {path for path in folder.glob("traindyno-compiled-*/*/fxgraph/**/*") if path.is_file()}
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 from itertools import accumulate
 from typing import Any
 
+import msgspec
+
 from traindyno.core.answers import AnatomyAnswer, AnatomySize, Document
 from traindyno.core.base import Record
 from traindyno.report.charts.style import (
@@ -48,7 +50,7 @@ def anatomy_chart(document: Document) -> dict[str, Any] | None:
     import altair
 
     answer: AnatomyAnswer = document.answer
-    sizes = [size for size in answer.sizes if known(size.step_seconds) and _total(size) > 0]
+    sizes = [size for size in answer.sizes if known(size.step_seconds) and any(_drawn(size, name) for name in COLORS)]
     if not sizes:
         return None
     copies = _copies_panel(answer, sizes)
@@ -64,12 +66,13 @@ def _phases_panel(sizes: list[AnatomySize]) -> Any:
 
     if len(sizes) == 1:
         return _bars(sizes, _seconds_measure(sizes), WIDTH)
-    seconds, shares = _bars(sizes, _seconds_measure(sizes), HALF), _bars(sizes, SHARES, HALF, named=False)
+    seconds = _bars(sizes, _seconds_measure(sizes), HALF)
+    shares = _bars(sizes, _share_measure(sizes), HALF, named=False)
     return altair.hconcat(seconds, shares, spacing=18).resolve_scale(y="shared")
 
 
 class Measure(Record, frozen=True):
-    """What the bars are drawn in: `per` this many seconds per example, or null for shares of their own sum.
+    """What the bars are drawn in: `per` this many seconds per example, or null for shares of the step.
 
     `room` is the length of the axis; its ticks end where the bars do.
     """
@@ -80,13 +83,17 @@ class Measure(Record, frozen=True):
     per: float | None = None
 
 
-SHARES = Measure(heading="Share of the step", axis="share of the step", room=1.62)
-
-
 def _seconds_measure(sizes: list[AnatomySize]) -> Measure:
-    longest = max(_total(size) for size in sizes)
+    plain = Measure(heading="Time per example", axis="seconds per example", room=1.0, per=1.0)
+    longest = max(_total(size, plain) for size in sizes)
     unit, per = _unit(longest)
-    return Measure(heading="Time per example", axis=f"{unit} per example", room=longest / per * 1.32, per=per)
+    return msgspec.structs.replace(plain, axis=f"{unit} per example", room=longest / per * 1.32, per=per)
+
+
+def _share_measure(sizes: list[AnatomySize]) -> Measure:
+    """As in the table: phases with instruments may be a little more than the step without them, or less."""
+    measure = Measure(heading="Share of the step", axis="share of the step", room=1.0)
+    return msgspec.structs.replace(measure, room=1.62 * max(1.0, *(_total(size, measure) for size in sizes)))
 
 
 def _bars(sizes: list[AnatomySize], measure: Measure, width: int, named: bool = True) -> Any:
@@ -113,8 +120,7 @@ def _bars(sizes: list[AnatomySize], measure: Measure, width: int, named: bool = 
 
 def _stacked(size: AnatomySize, measure: Measure) -> list[dict[str, Any]]:
     """The phases of one batch size, one after another."""
-    per = measure.per or _total(size)
-    shown = [(name, size.phases[name].seconds_per_example / per) for name in COLORS if _drawn(size, name)]
+    shown = [(name, _length(size, name, measure)) for name in COLORS if _drawn(size, name)]
     ends = list(accumulate(length for _, length in shown))
     return [
         {"batch": _label(size), "phase": _word(name), "start": end - length, "end": end}
@@ -124,11 +130,16 @@ def _stacked(size: AnatomySize, measure: Measure) -> list[dict[str, Any]]:
 
 def _end(size: AnatomySize, measure: Measure) -> dict[str, Any]:
     words = one_line(size.bound) if measure.per is None else duration(size.step_seconds / size.batch_size)
-    return {"batch": _label(size), "end": _total(size) / (measure.per or _total(size)), "label": words}
+    return {"batch": _label(size), "end": _total(size, measure), "label": words}
 
 
-def _total(size: AnatomySize) -> float:
-    return sum(size.phases[name].seconds_per_example for name in COLORS if _drawn(size, name))
+def _total(size: AnatomySize, measure: Measure) -> float:
+    return sum(_length(size, name, measure) for name in COLORS if _drawn(size, name))
+
+
+def _length(size: AnatomySize, name: str, measure: Measure) -> float:
+    cost = size.phases[name]
+    return cost.share if measure.per is None else cost.seconds_per_example / measure.per
 
 
 def _drawn(size: AnatomySize, name: str) -> bool:

@@ -62,12 +62,14 @@ def _result(document: Document, width: int) -> "Iterator[RenderableType]":
     yield Text(clean(view.title(document)), style="bold")
     if device_name(document):
         yield Text(f"on {device_name(document)}", style="dim")
-    for table in view.tables(document):
-        yield _table(table, width)
+    tables = view.tables(document)
+    for number, table in enumerate(tables, 1):
+        # The next table brings its own blank line.
+        yield _table(table, width, line_below=bool(table.legend) or number == len(tables))
         yield from (Text(clean(line), style="yellow") for line in table.legend)
     verdicts = view.verdicts(document)
     yield from (_hanging("• ", line) for line in verdicts)
-    if verdicts or any(table.legend for table in view.tables(document)):
+    if verdicts or any(table.legend for table in tables):
         yield Text("")
     first, *others = view.conclusion(document) or ("",)
     yield Text(clean(first), style="bold green")
@@ -107,7 +109,7 @@ def _hanging(lead: str, text: str, style: str = "") -> Any:
     return grid
 
 
-def _table(table: Table, width: int) -> Any:
+def _table(table: Table, width: int, line_below: bool) -> Any:
     from rich import box
     from rich.console import Group
     from rich.padding import Padding
@@ -133,7 +135,7 @@ def _table(table: Table, width: int) -> Any:
     for row in table.rows:
         grid.add_row(*_cells(table, row, bar_width), style=STYLES[row.tone])
     title = [] if table.title is None else [Text(clean(table.title), style="italic")]
-    return Padding(Group(*title, grid), (1, 0, 1, 0))
+    return Padding(Group(*title, grid), (1, 0, 1 if line_below else 0, 0))
 
 
 def _bar_width(table: Table, width: int) -> int:

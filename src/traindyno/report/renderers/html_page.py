@@ -43,7 +43,7 @@ def render_html(document: Document) -> str:
         _section("Chart", _chart(document, title)),
         _section("Figures", "".join(table_html(table) for table in view_of(document).tables(document))),
         _section("Every trial", trials_section(document)),
-        _section("Method", paragraph(METHOD) + _own_method(document)),
+        _section("Method", _method(document)),
         _section("Run it again", _reproduce(document)),
         _section("Raw data", raw_section(document)),
     )
@@ -60,9 +60,11 @@ def _section(name: str, content: str) -> str:
     return f'<section id="{name.lower().replace(" ", "-")}"><h2>{name}</h2>{content}</section>' if content else ""
 
 
-def _own_method(document: Document) -> str:
-    method = view_of(document).method
-    return "" if method is None else paragraph(method)
+def _method(document: Document) -> str:
+    """How trials are measured, and what is particular to the command; one long run shares nothing with the others."""
+    own = view_of(document).method
+    told = (own,) if document.command == "soak" else (METHOD, own)
+    return "".join(paragraph(text) for text in told if text is not None)
 
 
 def _heading(document: Document, title: str) -> str:

@@ -77,11 +77,10 @@ def headline(document: Document) -> Headline:
     answer: AnatomyAnswer = document.answer
     beside = [
         ("verdict", capital(answer.bound)),
-        ("the host waits for data", f"{duration(answer.host_wait_seconds)} per step"),
-        ("the device stands still for it", f"{signed_duration(answer.stall_seconds)} per step"),
+        *_waits_beside(document),
         *((("device idle", share(answer.idle_share)),) if known(answer.idle_share) else ()),
         ("instruments cost", f"{signed_percent(answer.instrument_cost)} of the step"),
-        ("named phases explain", share(answer.coverage)),
+        ("named phases explain", f"{_explained(answer)} of it"),
     ]
     value = short_interval(answer.step_seconds, answer.ci95)
     return Headline(value=value, label=f"per step of {batch(answer.batch_size)} examples", beside=tuple(beside))
@@ -92,7 +91,7 @@ def tables(document: Document) -> tuple[Table, ...]:
     return (
         _phases_table(answer),
         *_sizes_table(answer),
-        _device_table(answer, run_settings(document).device == "cpu"),
+        _device_table(answer, _on_cpu(document)),
         *_copies_table(answer),
         _use_table(answer.utilization),
     )
@@ -102,13 +101,12 @@ def conclusion(document: Document) -> tuple[str, ...]:
     answer: AnatomyAnswer = document.answer
     step = short_interval(answer.step_seconds, answer.ci95)
     fed = "" if (document.request or {}).get("from_loader", True) else " (fed from host memory)"
-    waited = f"host {duration(answer.host_wait_seconds)}, device {signed_duration(answer.stall_seconds)}{fed}"
     lines = (
         f"{capital(answer.bound)}: {step} per step of {batch(answer.batch_size)} examples",
-        f"Waiting for data, per step: {waited}",
+        f"Waiting for data, per step: {_waits(document)}{fed}",
         _idleness(answer),
         f"Instruments cost {signed_percent(answer.instrument_cost)} ({_percents(answer.instrument_cost_ci95)}); "
-        f"named phases explain {share(answer.coverage)} of the step without them",
+        f"named phases explain {_explained(answer)} of the step without them",
         None if answer.trace is None else f"Trace: {one_line(answer.trace, 300)} (open it in ui.perfetto.dev)",
     )
     return tuple(line for line in lines if line is not None)
@@ -138,8 +136,36 @@ def _takes_time(cost: PhaseCost | None) -> bool:
     return cost is not None and (cost.seconds != 0 or cost.host_seconds != 0)
 
 
+def _on_cpu(document: Document) -> bool:
+    return run_settings(document).device == "cpu"
+
+
+def _waits(document: Document) -> str:
+    """Of host and device; a CPU is both."""
+    answer: AnatomyAnswer = document.answer
+    if _on_cpu(document):
+        return signed_duration(answer.stall_seconds)
+    return f"host {duration(answer.host_wait_seconds)}, device {signed_duration(answer.stall_seconds)}"
+
+
+def _waits_beside(document: Document) -> tuple[tuple[str, str], ...]:
+    answer: AnatomyAnswer = document.answer
+    stall = f"{signed_duration(answer.stall_seconds)} per step"
+    if _on_cpu(document):
+        return (("waiting for data", stall),)
+    host = f"{duration(answer.host_wait_seconds)} per step"
+    return (("the host waits for data", host), ("the device stands still for it", stall))
+
+
+def _explained(answer: AnatomyAnswer) -> str:
+    """Phases with instruments may be longer than the step without them; more than all of it explains nothing."""
+    return "all" if known(answer.coverage) and answer.coverage >= 1 else share(answer.coverage)
+
+
 def _percents(interval: tuple[float, float]) -> str:
     """`-0.1 to +0.3 %`: what instruments cost is small, and may seem to be below nothing."""
+    if not interval[1] - interval[0] <= 1:
+        return "± over 100 %"
     return " to ".join(signed_percent(end) for end in interval).replace(" %", "", 1)
 
 

@@ -1,5 +1,6 @@
 """A long run: whether it stayed as fast, what the machine did meanwhile, and what it took."""
 
+from traindyno.analysis.soak_throttle import other_reasons
 from traindyno.core.answers import Document, Interval, SoakAnswer, Throttle
 from traindyno.report.charts.soak import run_of, soak_chart
 from traindyno.report.conditions import setting_words
@@ -24,8 +25,9 @@ METHOD = (
     "One trial trained without a break, timed in blocks of about a second; the clock started behind the first step, "
     "which compiles and allocates. Beside it the machine was read once a second, and what that cost is told. The drift "
     "is the median of all slopes between spans of the run behind its first epoch or minute, in percent of the median "
-    "rate; its interval counts that neighbouring spans are alike. Heat and the power limit are named only by the "
-    "driver's own reasons and counters. What nobody could tell is left out, or said to be unknown."
+    "rate; its interval counts that neighbouring spans are alike. Where it shows none, the first and the last fifth "
+    "are compared. Heat and the power limit are named only by the driver's own reasons and counters. What nobody could "
+    "tell is left out, or said to be unknown."
 )
 WORDS = {
     "temperature_celsius": "GPU temperature",
@@ -50,7 +52,7 @@ def title(document: Document) -> str:
 def headline(document: Document) -> Headline:
     answer: SoakAnswer = document.answer
     beside = [
-        ("drift per minute", drift_words(answer)),
+        ("drift", drift_words(answer)),
         ("clocks", throttle_words(answer.throttle)),
         ("run", duration(answer.run_seconds)),
     ]
@@ -96,10 +98,12 @@ def sheet(document: Document) -> Sheet:
 
 
 def drift_words(answer: SoakAnswer) -> str:
-    """`-1.21 % (-1.60 to -0.82)`, or that it is not known."""
+    """`-1.21 % per minute (-1.60 to -0.82)`, what changed along no line, or that it is not known."""
     value, interval = answer.drift_percent_per_minute, answer.ci95
     if value is None or interval is None or not known(value):
         return "not known: the run was too short"
+    if answer.ends_ratio is not None:
+        return f"{100 * (answer.ends_ratio - 1):+.1f} % from the first to the last fifth, not along a line"
     ends = f"({interval[0]:+.2f} to {interval[1]:+.2f})"
     none = ", which may be chance" if interval[0] <= 0 <= interval[1] else ""
     return f"{value:+.2f} % per minute {ends}{none}"
@@ -114,7 +118,8 @@ def throttle_words(throttle: Throttle) -> str:
     ]
     if causes:
         return f"held by {' and '.join(causes)}"
-    return f"held by {one_line(next(iter(throttle.shares)))}" if throttle.shares else "not held back"
+    others = other_reasons(throttle)
+    return f"held by {one_line(others[0])}" if others else "not held back"
 
 
 def _ranges(answer: SoakAnswer) -> tuple[Table, ...]:

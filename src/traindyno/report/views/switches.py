@@ -37,8 +37,9 @@ METHOD = (
     "pooled over all switches. Where a switch changes the arithmetic, 100 training steps with it must end in a loss "
     "that differs from the baseline's at the same seed by no more than the baseline's own losses over three seeds. "
     "Then the best switch was held and each next one tried on top; what was faster stayed. Precision, memory format "
-    "and compiling were tried even if alone they gained nothing, and other values of what was held in its place. The "
-    "combination was at last measured against the baseline in fresh pairs."
+    "and compiling were tried even if alone they gained nothing, other values of what was held in its place, and the "
+    "combination without each of the three. What is recommended was at last measured against the baseline in fresh "
+    "pairs; where they did not show it to be faster, it is not."
 )
 MORE_SECONDS = 0.5
 
@@ -50,12 +51,16 @@ def title(document: Document) -> str:
 
 def headline(document: Document) -> Headline:
     answer: SwitchesAnswer = document.answer
+    tried = ("switches tried", count(sum(effect.ratio is not None for effect in answer.effects)))
+    before = ("baseline", f"{rate(answer.baseline_examples_per_second)} examples/s")
+    if (copies := _copies_words(answer)) and not recommended_words(answer):
+        return Headline(value=copies, label="is recommended for copies, and nothing else", beside=(before, tried))
     beside = [
         ("95 % interval", f"{answer.speedup_ci95[0]:.2f} to {answer.speedup_ci95[1]:.2f}×"),
-        ("baseline", f"{rate(answer.baseline_examples_per_second)} examples/s"),
+        before,
         ("recommended", f"{rate(answer.examples_per_second)} examples/s"),
         ("memory", share(answer.memory_ratio)),
-        ("switches tried", count(sum(effect.ratio is not None for effect in answer.effects))),
+        tried,
     ]
     return Headline(value=f"{answer.speedup:.2f}×", label=_label(answer), beside=tuple(beside))
 
@@ -69,13 +74,8 @@ def conclusion(document: Document) -> tuple[str, ...]:
     answer: SwitchesAnswer = document.answer
     before = f"{rate(answer.baseline_examples_per_second)} examples/s"
     if not answer.recommended:
-        return (f"Nothing is recommended: no switch was shown to be faster than the baseline's {before}",)
-    speedup = ratio_interval(answer.speedup, answer.speedup_ci95)
-    return (
-        f"Recommended: {recommended_words(answer)}: {speedup} as fast",
-        f"{rate(answer.examples_per_second)} instead of {before}, {share(answer.memory_ratio)} of the memory",
-        f"Options: {option_words(answer)}",
-    )
+        return (f"Nothing is recommended: {_why_nothing(answer)} (the baseline: {before})",)
+    return (*_speedup_lines(answer, before), *_copies_line(answer), f"Options: {option_words(answer)}")
 
 
 def verdicts(document: Document) -> tuple[str, ...]:
@@ -104,9 +104,8 @@ def adoptions(document: Document) -> tuple[Adoption, ...]:
 
 
 def recommended_words(answer: SwitchesAnswer) -> str:
-    """`precision=bf16, compile=default`."""
-    adopted = [effect for effect in answer.effects if effect.adopted]
-    return ", ".join(_name(effect) for effect in adopted)
+    """`precision=bf16, compile=default`: what the speedup is of. What speeds up copies was measured by itself."""
+    return ", ".join(_name(effect) for effect in answer.effects if effect.adopted and not effect.with_copies)
 
 
 def option_words(answer: SwitchesAnswer) -> str:
@@ -122,8 +121,34 @@ def ordered_effects(answer: SwitchesAnswer) -> list[SwitchEffect]:
     return sorted(measured, key=lambda effect: -(effect.ratio or 0.0))
 
 
+def _copies_words(answer: SwitchesAnswer) -> str:
+    return ", ".join(_name(effect) for effect in answer.effects if effect.adopted and effect.with_copies)
+
+
+def _speedup_lines(answer: SwitchesAnswer, before: str) -> tuple[str, ...]:
+    if not (names := recommended_words(answer)):
+        return ()
+    return (
+        f"Recommended: {names}: {ratio_interval(answer.speedup, answer.speedup_ci95)} as fast",
+        f"{rate(answer.examples_per_second)} instead of {before}, {share(answer.memory_ratio)} of the memory",
+    )
+
+
+def _copies_line(answer: SwitchesAnswer) -> tuple[str, ...]:
+    if not (names := _copies_words(answer)):
+        return ()
+    beside = recommended_words(answer)
+    start, end = ("Also recommended", ", which is not in the ratio") if beside else ("Recommended", "")
+    return (f"{start}: {names}, where batches are copied to the device{end}",)
+
+
+def _why_nothing(answer: SwitchesAnswer) -> str:
+    faster = any(effect.ci95 is not None and effect.ci95[0] > 1.0 for effect in answer.effects)
+    return "what looked faster cannot be adopted, see above" if faster else "no switch was shown to be faster"
+
+
 def _label(answer: SwitchesAnswer) -> str:
-    return f"as fast with {recommended_words(answer)}" if answer.recommended else "nothing was shown to be faster"
+    return f"as fast with {recommended_words(answer)}" if answer.recommended else "nothing is recommended"
 
 
 def _name(effect: SwitchEffect) -> str:
@@ -134,7 +159,7 @@ def _effects_table(answer: SwitchesAnswer) -> tuple[Table, ...]:
     effects = ordered_effects(answer)
     fastest = max((effect.ratio or 0.0 for effect in effects), default=1.0)
     rows = tuple(_effect_row(effect, fastest) for effect in effects)
-    legend = _unseen_losses(effects)
+    legend = (*_seen_losses(effects), *_unseen_losses(effects))
     return (Table(columns=EFFECT_COLUMNS, rows=rows, legend=legend, bar_column=1),) if rows else ()
 
 
@@ -161,7 +186,12 @@ def _longer_start(effect: SwitchEffect) -> str:
 
 
 def _loss_words(effect: SwitchEffect) -> str:
-    return "" if effect.loss_agrees is None else "agrees" if effect.loss_agrees else "differs"
+    return "" if effect.loss_agrees is None else "within" if effect.loss_agrees else "beyond"
+
+
+def _seen_losses(effects: list[SwitchEffect]) -> tuple[str, ...]:
+    seen = any(effect.loss_agrees is not None for effect in effects)
+    return ("loss: whether it differs from the baseline's within the spread of seeds, or beyond",) if seen else ()
 
 
 def _unseen_losses(effects: list[SwitchEffect]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from traindyno.analysis.switch_candidates import Candidate, all_applied
 from traindyno.analysis.switch_choice import may_combine
 from traindyno.analysis.switch_findings import Findings, Members
-from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall
+from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall, loss_spread
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, Settings, TrialRecord, TrialSpec
 from traindyno.search.switches.trying import Trying, Wanted, losses_batch, losses_spec
@@ -36,6 +36,9 @@ class Checking:
         left = [candidate for candidate in self._candidates if candidate not in findings.checks]
         if left:
             yield from self._baseline(findings)
+        if loss_spread(findings.baseline_losses) is None:
+            findings.checks |= dict.fromkeys(left, LossCheck(note="the baseline's own losses are not known"))
+            return
         for candidate in left:
             settings = candidate.applied(self._template.settings)
             findings.checks[candidate] = yield from self._check(findings, settings, f"the losses with {candidate.name}")
@@ -43,8 +46,9 @@ class Checking:
     def _baseline(self, findings: Findings) -> Trying[None]:
         for seed in range(SEEDS):
             record = yield self._wanted(self._template.settings, f"the baseline's losses, seed {seed}", seed)
-            if record.failure is not None:
-                findings.failed_losses = record.failure.message
+            if (why := _no_loss(record)) is not None:
+                findings.failed_losses = why
+                return
             findings.baseline_losses.append(_final(record))
             findings.baseline_fall = max(findings.baseline_fall, _fall(record))
 
@@ -77,15 +81,16 @@ class Checking:
         """What is held, if its loss agrees; else without the switch whose own loss is furthest off, if that does."""
         if (yield from self._is_sound(findings, held)):
             return held
+        findings.dropped_check = findings.members_check
         rounding = [member for member in held if member.changes_arithmetic]
         findings.dropped = max(rounding, key=lambda member: abs(findings.checks[member].difference or 0.0))
         rest = tuple(member for member in held if member != findings.dropped)
         return rest if (yield from self._is_sound(findings, rest)) else ()
 
     def _is_sound(self, findings: Findings, members: Members) -> Trying[bool]:
-        """A single switch has been looked at already."""
+        """A single switch has been looked at already; without the baseline's losses there is nothing to look at."""
         rounds = any(member.changes_arithmetic for member in members)
-        if self._unchecked is not None or not rounds or len(members) == 1:
+        if not rounds or len(members) == 1 or loss_spread(findings.baseline_losses) is None:
             return True
         settings = all_applied(members, self._template.settings)
         findings.members_check = yield from self._check(findings, settings, "the losses of the combination")
@@ -99,6 +104,13 @@ def _final(record: TrialRecord) -> float:
     return math.nan if record.measurement is None else final_loss(record.measurement.losses)
 
 
+def _no_loss(record: TrialRecord) -> str | None:
+    """Why the baseline's own loss is not known."""
+    if record.failure is not None:
+        return record.failure.message
+    return None if math.isfinite(_final(record)) else "the baseline's own loss is not finite."
+
+
 def _fall(record: TrialRecord) -> float:
     return 0.0 if record.measurement is None else loss_fall(record.measurement.losses)
 
@@ -106,4 +118,4 @@ def _fall(record: TrialRecord) -> float:
 def _broken(record: TrialRecord, failure: Failure) -> LossCheck:
     if record.outcome is Outcome.NONFINITE:
         return LossCheck(agrees=False, note="the loss is not finite")
-    return LossCheck(note=f"its check failed: {failure.message}", failed=True)
+    return LossCheck(note=f"the check of its loss failed: {failure.message}", failed=True)

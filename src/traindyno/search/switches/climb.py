@@ -1,8 +1,8 @@
 """The greedy combination: from the best single switch upwards, each next one against what is held.
 
 What alone gains nothing may gain together with others, so partners are tried even then; those that were refused are
-tried several at once, and again after the rest. Of one switch only one value is held at a time; the others are tried
-in its place at the end.
+tried several at once. Of one switch only one value is held at a time. At the end the others are tried in its place,
+partners are given up, and refused ones tried again, until none of it is faster.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,11 @@ from itertools import combinations
 
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
 from traindyno.analysis.switch_choice import is_faster
-from traindyno.analysis.switch_effects import effect_of
 from traindyno.analysis.switch_findings import Findings, Members, Rung, Tried
 from traindyno.core.records import TrialSpec
 from traindyno.search.switches.trying import Trying, compare
 
-MOST_PAIRS = 12
+MOST_PAIRS = 16
 WORTH_A_SECOND = 1.02
 
 
@@ -30,13 +29,18 @@ class Climb:
         self._findings = findings
         self._order = tuple(order)
         self.held: Members = tuple(self._order[:1]) if is_faster(findings, self._order[0]) else ()
-        self._refused: dict[Candidate, Members] = {} if self.held else dict.fromkeys(self._order, ())
+        self._refused: set[Candidate] = set() if self.held else set(self._order)
+        self._compared = {self._meeting((candidate,), ()) for candidate in self._order}
 
     def run(self) -> Trying[None]:
         yield from self._one_by_one()
         yield from self._refused_together()
-        yield from self._other_values()
-        yield from self._refused_again()
+        before = None
+        while self.held != before:
+            before = self.held
+            yield from self._other_values()
+            yield from self._give_up()
+            yield from self._refused_again()
 
     def _one_by_one(self) -> Trying[None]:
         for candidate in self._order:
@@ -56,18 +60,23 @@ class Climb:
 
     def _other_values(self) -> Trying[None]:
         """Which value of a switch is best may depend on the others."""
-        held_once = set(self.held)
         for candidate in self._order:
             now = next((each for each in self.held if each.switch == candidate.switch), None)
-            if now is not None and candidate not in held_once:
+            if now is not None and now != candidate:
                 members = tuple(candidate if each == now else each for each in self.held)
                 yield from self._attempt((candidate,), members, instead_of=now)
-                held_once.update(self.held)
+
+    def _give_up(self) -> Trying[None]:
+        """A partner that helped at first may stand in the way of those that came later."""
+        for partner in self.held:
+            if partner.partner and partner in self.held and len(self.held) > 1:
+                members = tuple(each for each in self.held if each != partner)
+                yield from self._attempt((), members, instead_of=partner)
 
     def _refused_again(self) -> Trying[None]:
-        """Partners that were refused on top of something else than what is held now."""
-        for candidate, before in tuple(self._refused.items()):
-            if candidate.partner and before != self.held and not self._holds(candidate):
+        """Partners that are not held, on top of what they have not been tried with."""
+        for candidate in self._order:
+            if candidate.partner and not self._holds(candidate):
                 yield from self._add((candidate,))
 
     def _holds(self, candidate: Candidate) -> bool:
@@ -77,20 +86,18 @@ class Climb:
         before = self.held
         yield from self._attempt(added, (*before, *added))
         if self.held == before and len(added) == 1:
-            self._refused[added[0]] = before
+            self._refused.add(added[0])
 
     def _attempt(self, added: Members, members: Members, instead_of: Candidate | None = None) -> Trying[None]:
-        """Hold the members if they are faster than what is held."""
+        """Hold the members if they are faster than what is held; the same two are compared once."""
+        if self._meeting(members, self.held) in self._compared:
+            return
         if sum(len(rung.tried.pairs) for rung in self._findings.rungs) >= MOST_PAIRS:
             self._findings.bounded = True
             return
-        top = (
-            f"on top of {names_of(self.held) or 'the baseline'}"
-            if instead_of is None
-            else f"in place of {instead_of.name}"
-        )
-        tried = yield from self._compare(members, f"{names_of(added)} {top}")
-        measured = None if tried.failure is not None else effect_of(tried.pairs, self._findings.spread)
+        self._compared.add(self._meeting(members, self.held))
+        tried = yield from self._compare(members, self._reason(added, instead_of))
+        measured = self._findings.compared(tried, members)
         rung = Rung(
             added=added,
             members=members,
@@ -103,14 +110,27 @@ class Climb:
         self._findings.rungs.append(rung)
         self.held = members if rung.kept else self.held
 
+    def _reason(self, added: Members, instead_of: Candidate | None) -> str:
+        if instead_of is None:
+            return f"{names_of(added)} on top of {names_of(self.held) or 'the baseline'}"
+        return f"{names_of(added)} in place of {instead_of.name}" if added else f"without {instead_of.name}"
+
     def _compare(self, members: Members, reason: str) -> Trying[Tried]:
-        """One pair, and a second where the first promises something but does not show it."""
+        """One pair, and a second where the first promises something but does not show it, or a switch is noisy."""
         settings, against = (all_applied(each, self._template.settings) for each in (members, self.held))
         first = yield from compare(self._template, settings, against, "resident", 0, reason)
-        if first.failure is not None or first.apart:
+        effect = self._findings.compared(first, members)
+        if effect is None or first.apart or effect[0] <= WORTH_A_SECOND:
             return first
-        ratio, ci95 = effect_of(first.pairs, self._findings.spread)
-        if ci95[0] > 1.0 or ratio <= WORTH_A_SECOND:
+        if effect[1][0] > 1.0 and not self._noisy(members):
             return first
         second = yield from compare(self._template, settings, against, "resident", 1, f"{reason}, once more")
         return first.and_then(second)
+
+    def _noisy(self, members: Members) -> bool:
+        """Whether one of the members, or of what they are compared with, was noisy alone."""
+        return any(self._findings.noisy(self._findings.singles[each]) for each in {*members, *self.held})
+
+    @staticmethod
+    def _meeting(members: Members, held: Members) -> frozenset[frozenset[Candidate]]:
+        return frozenset((frozenset(members), frozenset(held)))

@@ -15,7 +15,7 @@ def reason_not(situation: Situation, value: Value) -> str | None:
     if value == "none" or situation.on_gpu:
         return None
     if value == "reduce-overhead":
-        return "reduce-overhead needs CUDA graphs, and the device is a CPU"
+        return "reduce-overhead needs CUDA graphs, which only GPUs have"
     return None if situation.has_cpp_compiler else "compiling for a CPU needs a C++ compiler, and none was found"
 
 

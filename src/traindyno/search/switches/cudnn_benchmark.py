@@ -6,6 +6,6 @@ SWITCH = Switch(
     name="cudnn_benchmark",
     question="Does it help to let cuDNN time its convolutions first?",
     values=other_of("cudnn_benchmark"),
-    reason_not=needs_gpu,
+    reason_not=needs_gpu("only GPUs have cuDNN"),
     changes_arithmetic=True,
 )

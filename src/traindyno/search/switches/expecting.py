@@ -11,17 +11,17 @@ from traindyno.search.switches.climb import MOST_PAIRS
 def trials_left(
     findings: Findings, candidates: Sequence[Candidate], checked: Sequence[Candidate], repeats: int, combine: bool
 ) -> int:
-    """The rest of the rounds and of the losses, and about one attempt to combine for each partner."""
+    """The rest of the rounds, of the losses and of the fresh pairs, and about two attempts to combine per partner."""
     singles = sum(_pairs_left(findings.singles.get(candidate, Tried()), repeats) for candidate in candidates)
     losses = max(0, SEEDS - len(findings.baseline_losses)) if checked else 0
     losses += sum(candidate not in findings.checks for candidate in checked)
-    if not combine or not candidates:
-        return singles + losses
+    final = min((_pairs_left(tried, repeats) for tried in findings.finals.values()), default=repeats)
+    if not combine:
+        return singles + losses + final
     partners = sum(candidate.partner for candidate in candidates)
-    attempts = 0 if findings.final is not None else max(0, min(MOST_PAIRS, partners + 1) - len(findings.rungs))
-    final = repeats - (0 if findings.final is None else len(findings.final.pairs))
+    attempts = 0 if findings.finals else max(0, min(MOST_PAIRS, 2 * partners) - len(findings.rungs))
     return singles + losses + attempts + final + (findings.members_check is None and bool(checked))
 
 
 def _pairs_left(tried: Tried, repeats: int) -> int:
-    return 0 if tried.failure is not None or tried.apart else repeats - len(tried.pairs)
+    return 0 if tried.failure is not None or tried.apart else max(0, repeats - len(tried.pairs))

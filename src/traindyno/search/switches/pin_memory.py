@@ -6,6 +6,6 @@ SWITCH = Switch(
     name="pin_memory",
     question="Are batches moved faster from pinned memory?",
     values=other_of("pin_memory"),
-    reason_not=needs_gpu,
+    reason_not=needs_gpu("pinned memory is for copies to a GPU"),
     supply="cached",
 )

@@ -5,7 +5,7 @@ from traindyno.search.switches.switch import Situation, Switch, others_of
 
 
 def reason_not(situation: Situation, value: Value) -> str | None:
-    return "fp16 is for GPUs" if value == "fp16" and not situation.on_gpu else None
+    return "fp16 is fast on GPUs only" if value == "fp16" and not situation.on_gpu else None
 
 
 SWITCH = Switch(

@@ -1,11 +1,13 @@
 """The loss read on the host after every step, which waits for the device: its price is shown."""
 
 from traindyno.analysis.switch_candidates import Value
-from traindyno.search.switches.switch import Situation, Switch, needs_gpu, other_of
+from traindyno.search.switches.switch import Situation, Switch, other_of
 
 
 def reason_not(situation: Situation, value: Value) -> str | None:
-    return needs_gpu(situation, value) if situation.trains else "inference has no loss to read"
+    if not situation.trains:
+        return "inference has no loss to read"
+    return None if situation.on_gpu else "the loss is on the host already, and reading it waits for no GPU"
 
 
 SWITCH = Switch(

@@ -7,9 +7,10 @@ trial that is not there is the next one, so that a study cut at any point goes o
 import random
 from collections.abc import Sequence
 
-from traindyno.analysis.switch_candidates import Candidate, all_applied
-from traindyno.analysis.switch_choice import climbing_order
+from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
+from traindyno.analysis.switch_choice import climbing_order, to_confirm
 from traindyno.analysis.switch_findings import Findings, Members, Tried
+from traindyno.core.loading import Supply
 from traindyno.core.records import Settings, TrialRecord, TrialSpec
 from traindyno.search.strategy import Proposal
 from traindyno.search.switches.checking import Checking
@@ -74,27 +75,39 @@ class SwitchesPlan:
         if order:
             climb = Climb(self._template, findings, order)
             yield from climb.run()
-            members = yield from self._checking.sound_part(findings, climb.held)
+            findings.members = yield from self._checking.sound_part(findings, climb.held)
+        while (members := to_confirm(findings)) is not None:
             yield from self._against_baseline(findings, members)
         findings.ended = True
 
     def _singles(self, findings: Findings) -> Trying[None]:
-        """Rounds of one pair for each switch, in an order that depends on the seed and the round alone."""
+        """Rounds of one pair for each switch, then one more for each that is noisier than the others.
+
+        The order of a round depends on the seed and the round alone.
+        """
         for repeat in range(self._repeats):
             for candidate in self._round(repeat):
-                before = findings.singles.get(candidate, Tried())
-                if before.failure is not None or before.apart:
-                    continue
                 reason = f"{candidate.name} alone, round {repeat + 1} of {self._repeats}"
-                settings = candidate.applied(self._template.settings)
-                tried = yield from self._pair(settings, repeat, reason, candidate)
-                if tried.of_baseline:
-                    findings.baseline_failure = tried.failure
+                yield from self._single(findings, candidate, repeat, reason)
+                if findings.baseline_failure is not None:
                     return
-                findings.singles[candidate] = before.and_then(tried)
+        noisy = [candidate for candidate, tried in findings.singles.items() if findings.noisy(tried)]
+        for candidate in noisy:
+            yield from self._single(findings, candidate, self._repeats, f"{candidate.name} alone, its pairs differ")
 
-    def _pair(self, settings: Settings, repeat: int, reason: str, candidate: Candidate | None = None) -> Trying[Tried]:
-        supply = "resident" if candidate is None else candidate.supply
+    def _single(self, findings: Findings, candidate: Candidate, repeat: int, reason: str) -> Trying[None]:
+        """One pair. Where the baseline's arm fails after others ran, it is the pair that failed, not the baseline."""
+        before = findings.singles.get(candidate, Tried())
+        if before.failure is not None or before.apart:
+            return
+        settings = candidate.applied(self._template.settings)
+        tried = yield from self._pair(settings, repeat, reason, candidate.supply)
+        if tried.of_baseline and not any(each.pairs for each in findings.singles.values()):
+            findings.baseline_failure = tried.failure
+        else:
+            findings.singles[candidate] = before.and_then(tried)
+
+    def _pair(self, settings: Settings, repeat: int, reason: str, supply: Supply = "resident") -> Trying[Tried]:
         return (yield from compare(self._template, settings, self._template.settings, supply, repeat, reason))
 
     def _round(self, repeat: int) -> list[Candidate]:
@@ -105,12 +118,12 @@ class SwitchesPlan:
 
     def _against_baseline(self, findings: Findings, members: Members) -> Trying[None]:
         """Fresh pairs, for what was chosen because it looked good must not be judged by that look."""
-        findings.members = members
+        settings = all_applied(members, self._template.settings)
         tried = Tried()
-        for repeat in range(self._repeats):
-            if not members or tried.failure is not None or tried.apart:
+        for count in range(self._repeats + 1):
+            enough = count == self._repeats and not findings.noisy(tried)
+            if enough or tried.failure is not None or tried.apart:
                 break
-            settings = all_applied(members, self._template.settings)
-            reason = f"the combination against the baseline, {repeat + 1} of {self._repeats}"
-            tried = tried.and_then((yield from self._pair(settings, self._repeats + repeat, reason)))
-            findings.final = tried
+            reason = f"{names_of(members)} against the baseline again"
+            tried = tried.and_then((yield from self._pair(settings, self._repeats + 1 + count, reason)))
+            findings.finals[members] = tried

@@ -85,8 +85,9 @@ def others_of(name: str, values: tuple[Value, ...], off: Value) -> Callable[[Sit
     return values_of
 
 
-def needs_gpu(situation: Situation, value: Value) -> str | None:
-    return None if situation.on_gpu else "the device is a CPU"
+def needs_gpu(why: str) -> Callable[[Situation, Value], str | None]:
+    """For what means nothing on a CPU, and why."""
+    return lambda situation, value: None if situation.on_gpu else why
 
 
 def needs_training(situation: Situation, value: Value) -> str | None:

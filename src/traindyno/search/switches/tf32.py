@@ -6,6 +6,6 @@ SWITCH = Switch(
     name="tf32",
     question="What does TF32 give in matrix products, and in convolutions?",
     values=others_of("tf32", ("all", "none"), off="convolutions"),
-    reason_not=needs_gpu,
+    reason_not=needs_gpu("only GPUs have TF32"),
     changes_arithmetic=True,
 )

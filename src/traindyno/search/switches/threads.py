@@ -16,7 +16,7 @@ def values(situation: Situation) -> tuple[Value, ...]:
 
 def reason_not(situation: Situation, value: Value) -> str | None:
     if situation.on_gpu:
-        return "the device is a GPU"
+        return "on a GPU, threads of torch do not compute the step"
     return "there is one CPU" if situation.usable_cpus == 1 else None
 
 

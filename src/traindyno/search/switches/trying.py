@@ -18,6 +18,7 @@ from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Budget, Pair, Settings, TrialRecord, TrialSpec
 
 TURNS_APART = 2
+OUT_OF_MEMORY = (Outcome.OUT_OF_DEVICE_MEMORY, Outcome.OUT_OF_HOST_MEMORY)
 
 T = TypeVar("T")
 
@@ -35,15 +36,15 @@ Trying = Generator[Wanted, TrialRecord, T]
 def compare(
     template: TrialSpec, settings: Settings, against: Settings, supply: Supply, repeat: int, reason: str
 ) -> Trying[Tried]:
-    """One pair; what does not fit the device together is run in fresh processes that alternate."""
+    """One pair; what does not fit together, or only just, is run in fresh processes that alternate."""
     spec = msgspec.structs.replace(
         template, kind="pair", settings=settings, against=against, feed=Feed(supply=supply), repeat=repeat
     )
     record = yield Wanted(spec=spec, reason=reason)
-    if record.measurement is not None and record.measurement.pair is not None:
-        return Tried(pairs=(record.measurement.pair,))
     if fits_apart(record):
         return (yield from _compare_apart(spec, reason))
+    if record.measurement is not None and record.measurement.pair is not None:
+        return Tried(pairs=(record.measurement.pair,))
     return Tried(failure=record.failure, of_baseline=is_of_baseline(record))
 
 
@@ -64,13 +65,20 @@ def _compare_apart(pair: TrialSpec, reason: str) -> Trying[Tried]:
 
 def _alone(pair: TrialSpec, settings: Settings, other: Settings, turn: int, reason: str) -> Wanted:
     kind = "speed" if pair.feed.supply == "resident" else "feed"
-    spec = msgspec.structs.replace(pair, kind=kind, settings=settings, against=other, repeat=turn)
+    repeat = pair.repeat * TURNS_APART + turn
+    spec = msgspec.structs.replace(pair, kind=kind, settings=settings, against=other, repeat=repeat)
     return Wanted(spec=spec, reason=f"{reason}, alone on the device")
 
 
 def fits_apart(record: TrialRecord) -> bool:
-    """Whether a pair failed where each of its arms may run alone: the device could not hold both."""
-    return record.outcome is Outcome.OUT_OF_DEVICE_MEMORY and _details(record).get("alone") == "no"
+    """Whether each arm of a pair may run better alone: there was not memory enough for both.
+
+    That is so too where both got through, but one only after the allocator had freed its cache, which takes time that
+    the arm would not need by itself.
+    """
+    if record.measurement is None or (pair := record.measurement.pair) is None:
+        return record.outcome in OUT_OF_MEMORY
+    return any(arm.memory.allocator_retries for arm in (pair.baseline, pair.candidate))
 
 
 def is_of_baseline(record: TrialRecord) -> bool:
@@ -84,7 +92,7 @@ def _details(record: TrialRecord) -> dict[str, str]:
 
 
 def losses_spec(template: TrialSpec, settings: Settings, batch_size: int, seed: int = 0) -> TrialSpec:
-    """A short deterministic run that tells every loss."""
+    """A short run from a seed that tells every loss."""
     return msgspec.structs.replace(
         template,
         kind="losses",

@@ -72,12 +72,18 @@ def _usual_seconds(work: Callable[[], object], device: Device) -> float:
 
 @contextmanager
 def _tf32(allowed: bool) -> Iterator[None]:
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = allowed
+    """By the older name of the flag, which torch refuses to read once the user's code has used the newer one."""
+    flags = torch.backends.cuda.matmul
+    wanted: bool | str = allowed
+    try:
+        name, before = "allow_tf32", flags.allow_tf32
+    except RuntimeError:
+        name, before, wanted = "fp32_precision", flags.fp32_precision, "tf32" if allowed else "ieee"
+    setattr(flags, name, wanted)
     try:
         yield
     finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
+        setattr(flags, name, before)
 
 
 def _room(device: Device) -> float:

@@ -12,6 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from traindyno.core.anatomy import Work
 from traindyno.core.records import Settings
+from traindyno.worker.anatomy.extras import first_line
 from traindyno.worker.steps import Step
 
 FUSED = "operations fused by the compiler read and write less than each of them alone; how much is not known"
@@ -86,8 +87,8 @@ def count_work(step: Step, settings: Settings) -> Work:
         # Compiled code is one piece; what it was compiled from can be counted.
         with torch.compiler.set_stance("force_eager"), _slow_attention(), flops, moved:
             step()
-    except (RuntimeError, NotImplementedError, TypeError) as error:
-        return Work(uncounted_because=f"torch's counter could not follow the step: {_first_line(error)}")
+    except Exception as error:  # noqa: BLE001 - the step is the user's and may raise anything; the reason is told
+        return Work(uncounted_because=f"torch's counter could not follow the step: {first_line(error)}")
     counted = float(flops.get_total_flops()) or None
     fused = settings.compile != "none"
     return Work(
@@ -95,10 +96,6 @@ def count_work(step: Step, settings: Settings) -> Work:
         bytes_per_step=None if fused else float(moved.bytes),
         uncounted_because=FUSED if fused else NO_FORMULA if counted is None else None,
     )
-
-
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from traindyno.core.loading import Loading
 from traindyno.core.records import Measurement, Memory, TrialSpec
 from traindyno.worker.anatomy.ceilings import bytes_per_second_ceiling, flops_per_second_ceiling
 from traindyno.worker.anatomy.counting import count_work
+from traindyno.worker.anatomy.extras import Extras
 from traindyno.worker.anatomy.feeding import FedSteps, Source, of_later_steps, open_source, with_one_optimizer
 from traindyno.worker.anatomy.instruments import open_instruments
 from traindyno.worker.anatomy.phases import instrument_cost, phases_of, step_seconds_of
@@ -32,6 +33,7 @@ from traindyno.worker.steps import Step, finite_loss
 from traindyno.worker.timing import time_block
 
 NOT_PROFILED = "how long the GPU computes is not known: torch's profiler saw nothing of it (CUPTI missing or forbidden)"
+NO_STEP = "no step could be made to count"
 NOT_QUEUED = "the host waits for the GPU in every step, so how long it takes to queue one cannot be told"
 
 
@@ -44,26 +46,26 @@ class Fed:
     turns: Turns
     memory: Memory
     loading: Loading
+    host_step_seconds: float | None
     transfers: tuple[Transfer, ...]
     busy_seconds: float | None
     notes: tuple[str, ...]
 
 
 def measure_anatomy(spec: TrialSpec, device: Device, channel: Channel) -> Measurement:
-    """Timing first, undisturbed; what counts, profiles or fills memory comes after it."""
+    """Timing first, undisturbed; what counts, profiles or fills memory comes after it, and may fail by itself."""
     assert spec.feed.supply != "resident", "the anatomy of a step begins with its batch"
     assert spec.feed.depth == "examples", "a model takes whole examples"
     start = time.monotonic()
     prepare(spec, device, channel)
     job = with_one_optimizer(build(spec, device, channel))
     start_up_seconds = time.monotonic() - start
+    extras = Extras()
     with skipping(spec) as skipped:
         with open_source(spec, job, channel, skipped) as source:
-            fed = _measure_fed(spec, job, source, device, channel)
+            fed = _measure_fed(spec, job, source, device, channel, extras)
         left_out = bad_of(skipped)
-    step = furnish(of_later_steps(spec), job, device, channel, start).step
-    host_step_seconds = _queue_seconds(step, device, channel)
-    notes = [*job.notes, *fed.notes, *_gaps(device, fed.busy_seconds, host_step_seconds)]
+    work = _work(spec, job, device, channel, extras)
     timing = fed.told.timing
     return measurement_of(
         spec,
@@ -77,12 +79,12 @@ def measure_anatomy(spec: TrialSpec, device: Device, channel: Channel) -> Measur
         memory=fed.memory,
         examples_in_data=job.examples_in_data,
         loading=msgspec.structs.replace(fed.loading, **left_out),
-        anatomy=_anatomy(fed, host_step_seconds, _work(step, spec, device, channel)),
-        notes=notes,
+        anatomy=_anatomy(fed, work),
+        notes=[*job.notes, *fed.notes, *extras.notes],
     )
 
 
-def _measure_fed(spec: TrialSpec, job: Job, source: Source, device: Device, channel: Channel) -> Fed:
+def _measure_fed(spec: TrialSpec, job: Job, source: Source, device: Device, channel: Channel, extras: Extras) -> Fed:
     pace = pace_of(spec.settings) if spec.feed.supply == "loader" else CACHED_PACE
     instruments, spans = open_instruments(device.torch_device), NamedSpans()
     with FedSteps(spec, job, source.supply, device) as steps:
@@ -93,63 +95,91 @@ def _measure_fed(spec: TrialSpec, job: Job, source: Source, device: Device, chan
         turns = Turns(plain, instrumented, instruments, steps.placed, steps.waits, pace, device, channel)
         told = turns.run(spec.budget)
         memory = device.memory()
+        # Before the profiler, which leaves every later launch a little slower.
+        queued = _queue_seconds(spec, job, device, channel, extras)
         channel.phase("profile")
-        notes = _trace(spec, named, spans, steps, device)
-        busy = _busy_seconds(plain, steps, device)
-        transfers = time_transfers(source.supply.take, spec.settings, device)
+        _trace(spec, named, spans, steps, device, extras)
+        busy = _busy_seconds(plain, steps, device, extras)
+        transfers = extras.attempt(
+            "how long a batch takes to the device is not known",
+            lambda: time_transfers(source.supply.take, spec.settings, device),
+        )
     loading = msgspec.structs.replace(
         source.loading,
         wait_seconds=median([fmean(waits) for waits in told.waits]),
         intervals=intervals_of(list(chain.from_iterable(told.waits))),
     )
-    return Fed(first.seconds, told, turns, memory, loading, transfers, busy, (*source.notes, *notes))
+    return Fed(first.seconds, told, turns, memory, loading, queued, transfers or (), busy, source.notes)
 
 
-def _trace(spec: TrialSpec, named: Step, spans: NamedSpans, steps: FedSteps, device: Device) -> tuple[str, ...]:
-    """Write the trace, if one is wanted; a measurement is not lost with it."""
-    if spec.trace_path is None:
-        return ()
-    steps.make_room(TRACED_STEPS)
-    try:
-        with steps.waits.marking(spans):
-            write_trace(named, spans, spec.trace_path, device)
-    except (OSError, RuntimeError) as error:
-        return (f"no trace was written: {error}",)
-    return ()
-
-
-def _busy_seconds(step: Step, steps: FedSteps, device: Device) -> float | None:
+def _queue_seconds(spec: TrialSpec, job: Job, device: Device, channel: Channel, extras: Extras) -> float | None:
+    """Of a step on a resident batch, for which the host never waits."""
     if device.torch_device.type != "cuda":
         return None
-    steps.make_room(BUSY_STEPS)
-    return busy_seconds(step, device)
+
+    def queued() -> float | None:
+        step = _resident_step(spec, job, device, channel)
+        channel.phase("queueing")
+        seconds = queue_seconds(step, device)
+        if seconds is None:
+            extras.notes.append(NOT_QUEUED)
+        return seconds
+
+    return extras.attempt("how long the host takes to queue a step is not known", queued)
 
 
-def _queue_seconds(step: Step, device: Device, channel: Channel) -> float | None:
-    channel.phase("queueing")
-    return queue_seconds(step, device)
+def _trace(spec: TrialSpec, named: Step, spans: NamedSpans, steps: FedSteps, device: Device, extras: Extras) -> None:
+    """Write the trace, if one is wanted."""
+    path = spec.trace_path
+    if path is None:
+        return
+
+    def traced() -> None:
+        steps.make_room(TRACED_STEPS)
+        with steps.waits.marking(spans):
+            write_trace(named, spans, path, device)
+
+    extras.attempt("no trace was written", traced)
 
 
-def _work(step: Step, spec: TrialSpec, device: Device, channel: Channel) -> Work:
-    channel.phase("counting")
-    work = count_work(step, spec.settings)
+def _busy_seconds(step: Step, steps: FedSteps, device: Device, extras: Extras) -> float | None:
+    if device.torch_device.type != "cuda":
+        return None
+
+    def busy() -> float | None:
+        steps.make_room(BUSY_STEPS)
+        seconds = busy_seconds(step, device)
+        if seconds is None:
+            extras.notes.append(NOT_PROFILED)
+        return seconds
+
+    return extras.attempt("how long the GPU computes is not known", busy)
+
+
+def _work(spec: TrialSpec, job: Job, device: Device, channel: Channel, extras: Extras) -> Work:
+    def counted() -> Work:
+        step = _resident_step(spec, job, device, channel)
+        channel.phase("counting")
+        return count_work(step, spec.settings)
+
+    work = extras.attempt("what a step computes was not counted", counted) or Work(uncounted_because=NO_STEP)
     channel.phase("ceilings")
     return msgspec.structs.replace(
         work,
-        flops_per_second_ceiling=flops_per_second_ceiling(spec.settings, device),
-        bytes_per_second_ceiling=bytes_per_second_ceiling(device),
+        flops_per_second_ceiling=extras.attempt(
+            "the most that the device computes is not known", lambda: flops_per_second_ceiling(spec.settings, device)
+        ),
+        bytes_per_second_ceiling=extras.attempt(
+            "the most that the device moves is not known", lambda: bytes_per_second_ceiling(device)
+        ),
     )
 
 
-def _gaps(device: Device, busy: float | None, host_step_seconds: float | None) -> list[str]:
-    """What could not be told of a GPU, and why."""
-    if device.torch_device.type != "cuda":
-        return []
-    told = ((busy, NOT_PROFILED), (host_step_seconds, NOT_QUEUED))
-    return [note for value, note in told if value is None]
+def _resident_step(spec: TrialSpec, job: Job, device: Device, channel: Channel) -> Step:
+    return furnish(of_later_steps(spec), job, device, channel, time.monotonic()).step
 
 
-def _anatomy(fed: Fed, host_step_seconds: float | None, work: Work) -> Anatomy:
+def _anatomy(fed: Fed, work: Work) -> Anatomy:
     plain = fed.told.timing.counted
     instrumented = fed.turns.instrumented_blocks[-len(plain) :]
     cost, cost_ci95 = instrument_cost(plain, instrumented)
@@ -163,7 +193,7 @@ def _anatomy(fed: Fed, host_step_seconds: float | None, work: Work) -> Anatomy:
         instrument_cost=cost,
         instrument_cost_ci95=cost_ci95,
         load_wait_seconds=fed.loading.wait_seconds,
-        host_step_seconds=host_step_seconds,
+        host_step_seconds=fed.host_step_seconds,
         busy_seconds=fed.busy_seconds,
         transfers=fed.transfers,
         work=work,

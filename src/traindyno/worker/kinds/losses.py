@@ -31,6 +31,9 @@ from traindyno.worker.timing import time_block
 
 DEFAULT_STEPS = 100
 STEPS_TOGETHER = 10
+# In fp16 small gradients vanish if the loss is not scaled; torch's own first scale of 65,536 is too much for many
+# models, whose first updates then overflow and are left out.
+LOSS_SCALE = 1024.0
 
 NextBatch = Callable[[], Any]
 
@@ -43,6 +46,7 @@ def measure_losses(spec: TrialSpec, device: Device, channel: Channel) -> Measure
     prepare(spec, device, channel)
     _seed_others(spec.seed)
     job = build(spec, device, channel)
+    job.first_loss_scale = LOSS_SCALE
     channel.phase("data")
     with _batches(spec, job, device) as next_batch:
         recorder = _Recorder(make_fed_step(job, next_batch, spec.workload, spec.settings, device))

@@ -24,17 +24,16 @@ def measure_pair(spec: TrialSpec, device: Device, channel: Channel) -> Measureme
     the other, so that neither is disturbed in its first step.
     """
     assert spec.against is not None, "a pair needs settings to measure against"
-    candidate_spec = msgspec.structs.replace(spec, against=None)
-    baseline_spec = msgspec.structs.replace(candidate_spec, settings=spec.against)
+    baseline_spec = msgspec.structs.replace(spec, settings=spec.against, against=spec.settings)
     try:
-        with _two_arms(baseline_spec, candidate_spec, channel) as (baseline, candidate):
+        with _two_arms(baseline_spec, spec, channel) as (baseline, candidate):
             baseline_ready, candidate_ready = baseline.get_ready(), candidate.get_ready()
             channel.phase("turns")
             turns = take_turns(baseline.measure, candidate.measure, spec.budget)
     except ArmDiedError as death:
         die_like(death.status)
     of_baseline = _measurement_of_arm(0, baseline_spec, device, baseline_ready, turns)
-    of_candidate = _measurement_of_arm(1, candidate_spec, device, candidate_ready, turns)
+    of_candidate = _measurement_of_arm(1, spec, device, candidate_ready, turns)
     return msgspec.structs.replace(of_candidate, pair=_pair(of_baseline, of_candidate, turns))
 
 

@@ -1,13 +1,27 @@
 """Gradient accumulation: one step's batch computed in equal parts."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from traindyno.core.records import Settings
 from traindyno.worker.batches import map_leaves
 from traindyno.worker.errors import DoesNotApplyError
+
+
+class Share(NamedTuple):
+    """Which part of the batch a part is: the first of one, unless gradients are accumulated."""
+
+    number: int = 0
+    of: int = 1
+
+
+WHOLE = Share()
+
+
+def shares_of(settings: Settings) -> tuple[Share, ...]:
+    return tuple(Share(number, settings.accumulation_steps) for number in range(settings.accumulation_steps))
 
 
 def parts_of(batch: Any, settings: Settings) -> Sequence[Any]:

@@ -1,12 +1,15 @@
-"""torch.compile, and the CUDA graphs that two of its modes make."""
+"""torch.compile, where it keeps its work, and the CUDA graphs that two of its modes make."""
 
+import hashlib
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
 import torch
 from torch import nn
 
-from traindyno.core.records import CompileMode, Settings
+from traindyno.core.codec import encode
+from traindyno.core.records import CompileMode, Settings, TrialSpec
 
 T = TypeVar("T")
 _MODES: dict[CompileMode, str | None] = {
@@ -15,6 +18,21 @@ _MODES: dict[CompileMode, str | None] = {
     "max-autotune": "max-autotune",
 }
 _WITH_GRAPHS = ("reduce-overhead", "max-autotune")
+
+
+def use_own_cache(spec: TrialSpec) -> None:
+    """Keep compiled code in a folder of these settings alone, within that of the runner.
+
+    So the first compilation of any settings starts from nothing, whatever was compiled before, and every later one
+    finds its work done, in whichever trial. Torch and Triton read these variables when they first compile, which is
+    later.
+    """
+    runners = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    if runners is None:
+        return
+    likeness = encode((spec.workload, spec.settings))
+    own = f"{runners}/{hashlib.sha256(likeness.encode()).hexdigest()[:16]}"
+    os.environ |= {"TORCHINDUCTOR_CACHE_DIR": own, "TRITON_CACHE_DIR": f"{own}/triton"}
 
 
 def compile_model(model: nn.Module, settings: Settings) -> None:

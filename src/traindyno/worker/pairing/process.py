@@ -11,7 +11,6 @@ from typing import Any, NoReturn, Self, TypeVar
 
 import msgspec
 
-from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, TrialSpec
 from traindyno.worker.channel import Channel
 from traindyno.worker.errors import ArmDiedError, ArmFailedError
@@ -129,8 +128,5 @@ class ArmProcess:
 
 
 def _failure_of_arm(side: Side, failure: Failure) -> Failure:
-    """The arm's own failure and evidence, with its name. What does not fit beside the other may fit alone."""
-    alone = {"alone": "no"} if failure.outcome is Outcome.OUT_OF_DEVICE_MEMORY else {}
-    return msgspec.structs.replace(
-        failure, phase=f"{side}: {failure.phase}", details={**failure.details, "arm": side, **alone}
-    )
+    """The arm's own failure and evidence, with its name."""
+    return msgspec.structs.replace(failure, phase=f"{side}: {failure.phase}", details={**failure.details, "arm": side})

@@ -1,19 +1,32 @@
 """Settings that make no sense together are refused before anything is built."""
 
-import torch
-
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Mode, Settings
 
+UNKNOWN_DEVICE = "auto"
+MOST_THREADS = 1024
+"""More than any machine computes faster with; the system may refuse to start more, and with a crash."""
 _DEFAULT = Settings(batch_size=1)
 _ONLY_CUDA = ("cudnn_benchmark", "tf32", "expandable_segments")
 _ONLY_CPU = ("threads",)
 _ONLY_TRAINING = ("optimizer_kernel", "accumulation_steps", "activation_checkpointing", "read_metrics")
 
 
-def check_settings(settings: Settings, mode: Mode, device: torch.device) -> None:
-    """Raise for a knob that does nothing on this device or in this mode, rather than measure nothing of it."""
-    on_cpu = device.type == "cpu"
+def check_settings(settings: Settings, mode: Mode, device: str) -> None:
+    """Raise for a knob that does nothing on this device or in this mode, rather than measure nothing of it.
+
+    A simulated device is taken for a GPU; of one that is not known yet, nothing is said.
+    """
+    _check_counts(settings)
+    for name in _ONLY_TRAINING if mode == "infer" else ():
+        if _turned(settings, name):
+            raise UsageError(f"{name} only matters in training", f"leave {name} at its default, or use --mode train")
+    if device != UNKNOWN_DEVICE:
+        _check_device(settings, device)
+
+
+def _check_device(settings: Settings, device: str) -> None:
+    on_cpu = device.partition(":")[0] == "cpu"
     for name in _ONLY_CUDA if on_cpu else _ONLY_CPU:
         if _turned(settings, name):
             where = "a GPU" if on_cpu else "a CPU"
@@ -23,15 +36,17 @@ def check_settings(settings: Settings, mode: Mode, device: torch.device) -> None
     if on_cpu and (settings.determinism == "cudnn" or settings.compile == "reduce-overhead"):
         knob = "determinism=cudnn" if settings.determinism == "cudnn" else "compile=reduce-overhead"
         raise UsageError(f"{knob} only matters on a GPU, and this runs on {device}", "choose another value for it")
-    for name in _ONLY_TRAINING if mode == "infer" else ():
-        if _turned(settings, name):
-            raise UsageError(f"{name} only matters in training", f"leave {name} at its default, or use --mode train")
-    _check_counts(settings)
 
 
 def _check_counts(settings: Settings) -> None:
+    if settings.batch_size < 1:
+        raise UsageError("a batch has at least one example", "batch sizes start at 1")
     if settings.threads is not None and settings.threads < 1:
         raise UsageError(f"{settings.threads} threads cannot compute anything", "use at least 1, or leave it away")
+    if settings.threads is not None and settings.threads > MOST_THREADS:
+        raise UsageError(
+            f"{settings.threads} threads are more than any machine computes with", f"use at most {MOST_THREADS}"
+        )
     if settings.accumulation_steps < 1 or settings.batch_size % settings.accumulation_steps:
         raise UsageError(
             f"a batch of {settings.batch_size} cannot be computed in {settings.accumulation_steps} equal parts",
