@@ -213,3 +213,22 @@ def test_a_combination_that_cannot_be_made_sound_is_given_up_for_the_best_single
     answer = answer_of(FakeBench(step, loss=loss), "precision", "tf32", "cudnn_benchmark")
     assert answer.recommended == {"precision": "bf16"}
     assert any("given up" in verdict for verdict in answer.verdicts)
+
+
+class Uneven(FakeBench):
+    """A bench on which no candidate ever becomes steady."""
+
+    def run(self, spec: TrialSpec) -> TrialRecord:
+        record = super().run(spec)
+        if record.measurement is None or (pair := record.measurement.pair) is None:
+            return record
+        pair = msgspec.structs.replace(pair, candidate=msgspec.structs.replace(pair.candidate, steady=False))
+        return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, pair=pair))
+
+
+def test_a_recommendation_from_unsteady_pairs_alone_says_so_in_the_answer() -> None:
+    def told(bench: FakeBench) -> bool:
+        return any("became steady" in verdict for verdict in answer_of(bench, "precision").verdicts)
+
+    assert told(Uneven(bf16))
+    assert not told(FakeBench(bf16))

@@ -15,6 +15,7 @@ def choice_verdicts(findings: Findings, chosen: Choice) -> tuple[str, ...]:
     return (
         *_single(findings),
         *_together(findings, chosen),
+        *_unsteady(chosen),
         *_unconfirmed(findings),
         *_nothing(findings, chosen),
     )
@@ -40,6 +41,12 @@ def _together(findings: Findings, chosen: Choice) -> Iterator[str]:
     if not findings.ended:
         once = bool(chosen.members) and chosen.members not in findings.finals
         yield f"The study was not finished{': what is recommended was not measured again' if once else ''}."
+
+
+def _unsteady(chosen: Choice) -> Iterator[str]:
+    """A recommendation that rests on uneven steps alone says so where it stands, not only among the warnings."""
+    if chosen.pairs and not any(pair.baseline.steady and pair.candidate.steady for pair in chosen.pairs):
+        yield "None of the pairs behind this became steady: measure again on a quieter machine before you adopt it."
 
 
 def _unconfirmed(findings: Findings) -> Iterator[str]:
