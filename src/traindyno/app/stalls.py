@@ -17,6 +17,7 @@ from traindyno.core.answers import Document, StallsAnswer
 from traindyno.core.errors import NothingMeasuredError, TraindynoError, UsageError
 from traindyno.core.records import Budget, TrialSpec
 from traindyno.core.requests import StallsRequest
+from traindyno.core.setting_checks import check_settings
 from traindyno.search.stalls import StallsPlan
 
 MEMORY = "memory:"
@@ -39,6 +40,7 @@ def with_sources(request: StallsRequest) -> StallsRequest:
     """The request with its other sources written out: `memory:` alone means the data itself, held in RAM."""
     check_data(request.workload)
     check_decoder(request.settings.decoder, request.bench.device)
+    check_settings(request.settings, request.workload.mode, request.bench.device)
     check_ranks(request.local_ranks)
     if MEMORY in request.also and request.workload.data == SYNTHETIC:
         raise UsageError(

@@ -68,6 +68,8 @@ def _result(document: Document, width: int) -> "Iterator[RenderableType]":
         yield _table(table, width, line_below=bool(table.legend) or number == len(tables))
         yield from (Text(clean(line), style="yellow") for line in table.legend)
     verdicts = view.verdicts(document)
+    if verdicts and tables and tables[-1].legend:
+        yield Text("")
     yield from (_hanging("• ", line) for line in verdicts)
     if verdicts or any(table.legend for table in tables):
         yield Text("")
