@@ -9,7 +9,8 @@ from traindyno.core.records import Pair
 HARMLESS = 0.3
 """A partner that alone is slower than this share of the baseline's speed is not tried together with others either.
 
-Where launching is the limit, mixed precision alone may cost half of the speed, and gains once the step is one graph.
+Where launching is the limit, casting adds launches: a precision can be slow alone and gain once the step is one graph.
+The limit was chosen on simulated step times.
 """
 MOST_SINGLES = 3
 """Of so many single switches that look fastest, the next is measured again where fresh pairs refute the one before."""

@@ -15,7 +15,7 @@ from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.loader_room import RoomyRunner
 from traindyno.app.loader_workload import SYNTHETIC, check_data, check_decoder, data_of
-from traindyno.app.max_batch import first_spec
+from traindyno.app.max_batch import first_spec, settled
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import SIMULATED_DEVICE, open_workshop
 from traindyno.core.answers import AnatomyAnswer, Document
@@ -90,13 +90,10 @@ def unused_workers(settings: Settings, loads: bool) -> tuple[str, ...]:
 
 def anatomy_plan(request: AnatomyRequest, template: TrialSpec) -> AnatomyPlan:
     """The trials of the request, from what all of its trials have in common."""
-    settings = msgspec.structs.replace(
-        request.settings, device=template.settings.device, precision=template.settings.precision
-    )
     template = msgspec.structs.replace(
         template,
         kind="anatomy",
-        settings=settings,
+        settings=settled(request.settings, template),
         budget=Budget(seconds=request.trial_seconds),
         feed=Feed(supply="loader" if request.from_loader else "cached"),
         trace_path=None if request.trace is None else str(Path(request.trace).resolve()),

@@ -81,6 +81,11 @@ def first_spec(workshop: Workshop, workload: WorkloadSpec) -> TrialSpec:
     )
 
 
+def settled(settings: Settings, template: TrialSpec) -> Settings:
+    """The settings of a request, on the device and in the precision of its bench."""
+    return msgspec.structs.replace(settings, device=template.settings.device, precision=template.settings.precision)
+
+
 def _nothing_fits(study: Study) -> TraindynoError:
     if (cut := study.cut_before("batch had run")) is not None:
         return cut

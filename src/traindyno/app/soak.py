@@ -14,7 +14,7 @@ from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.loader_room import RoomyRunner
 from traindyno.app.loader_workload import check_data, check_decoder
-from traindyno.app.max_batch import first_spec
+from traindyno.app.max_batch import first_spec, settled
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import open_workshop, with_settled
 from traindyno.core.answers import Document, SoakAnswer
@@ -74,13 +74,10 @@ def with_time(request: SoakRequest) -> Bench:
 
 def soak_plan(request: SoakRequest, template: TrialSpec) -> Once:
     """The one trial of the request, from what all trials have in common."""
-    settings = msgspec.structs.replace(
-        request.settings, device=template.settings.device, precision=template.settings.precision
-    )
     spec = msgspec.structs.replace(
         template,
         kind="soak",
-        settings=settings,
+        settings=settled(request.settings, template),
         budget=Budget(seconds=request.run_seconds),
         feed=Feed(supply="loader" if request.from_loader else "resident"),
     )

@@ -10,7 +10,7 @@ from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.loader_room import RoomyRunner
 from traindyno.app.loader_workload import SYNTHETIC, check_data, check_decoder, check_ranks, data_of, usable_cpus
-from traindyno.app.max_batch import first_spec
+from traindyno.app.max_batch import first_spec, settled
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, StallsAnswer
@@ -54,11 +54,11 @@ def with_sources(request: StallsRequest) -> StallsRequest:
 
 def stalls_plan(request: StallsRequest, template: TrialSpec) -> StallsPlan:
     """The runs of the request, from what all of its trials have in common."""
-    settings = msgspec.structs.replace(
-        request.settings, device=template.settings.device, precision=template.settings.precision
-    )
     template = msgspec.structs.replace(
-        template, kind="feed", settings=settings, budget=Budget(seconds=request.trial_seconds)
+        template,
+        kind="feed",
+        settings=settled(request.settings, template),
+        budget=Budget(seconds=request.trial_seconds),
     )
     return StallsPlan(template, also=request.also, cold=request.cold, repeats=request.repeats, seed=request.bench.seed)
 
