@@ -202,3 +202,22 @@ def test_a_worker_that_ends_itself_is_told_by_its_exit_code() -> None:
 def test_a_users_dataset_cannot_be_asked_to_stop_halfway() -> None:
     with pytest.raises(UsageError, match="cannot stop at bytes"):
         dataset_source(TEN).endless(Settings(batch_size=2), 0, None, "bytes", None)
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ("is killed by signal: Bus error. It is possible that", "end of shared memory"),
+        ("is killed by signal: Killed. ", "ended by SIGKILL from outside"),
+        ("is killed by signal: Segmentation fault. ", "ended by SIGSEGV"),
+        ("exited unexpectedly with exit code 3. Details are lost", "exited with code 3"),
+    ],
+)
+def test_a_worker_that_ends_while_others_are_started_is_explained_by_what_torch_says(told: str, message: str) -> None:
+    ended = flow_of(TEN).explain(RuntimeError(f"DataLoader worker (pid 4321) {told}"))
+    assert isinstance(ended, WorkerEndedError)
+    assert message in str(ended)
+
+
+def test_an_error_of_the_data_is_no_workers_end() -> None:
+    assert flow_of(TEN).explain(RuntimeError("frame 7 is missing")) is None

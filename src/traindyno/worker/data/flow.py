@@ -12,7 +12,7 @@ import psutil
 from traindyno.core.errors import TraindynoError
 from traindyno.machine.memory import oom_kill_count
 from traindyno.worker.data.loading import Endless, start_loader
-from traindyno.worker.data.worker_faults import GRACE_SECONDS
+from traindyno.worker.data.worker_faults import GRACE_SECONDS, exit_code_in
 from traindyno.worker.errors import DataError
 
 Clock = Callable[[], float]
@@ -44,8 +44,10 @@ class Flow:
         assert self._endless is not None
         others = multiprocessing.active_children()
         asked = self._clock()
-        self._iterator = start_loader(self._endless.loader)
-        self._note_workers([child for child in multiprocessing.active_children() if child not in others])
+        try:
+            self._iterator = start_loader(self._endless.loader)
+        finally:
+            self._note_workers([child for child in multiprocessing.active_children() if child not in others])
         batch = self.take()
         seconds = self._clock() - asked
         return seconds, batch
@@ -113,17 +115,21 @@ class Flow:
         torch's signal handler may raise wherever we are, once for each worker that ends; then we look again.
         """
         cause = error.__cause__ if isinstance(error, DataError) else error
+        code = exit_code_in(str(cause))
         lost = isinstance(cause, ConnectionError | EOFError) or str(cause).startswith("DataLoader worker (pid")
         for _ in range(1 + len(self._processes)):
             with contextlib.suppress(RuntimeError):
-                return self._ending(GRACE_SECONDS if lost else 0.0)
+                return self._ending(code, GRACE_SECONDS if lost else 0.0)
         return None
 
-    def _ending(self, wait_seconds: float) -> TraindynoError | None:
+    def _ending(self, code: int | None, wait_seconds: float) -> TraindynoError | None:
+        """From the exit code that torch told, or else from the workers themselves."""
         if self._endless is None:
             return None
         before, now = self._oom_kills, oom_kill_count()
         oom_kills = 0 if before is None or now is None else now - before
+        if code is not None:
+            return self._endless.faults.ending(code, oom_kills)
         return self._endless.faults.ending_of(self._processes, oom_kills, wait_seconds)
 
     def _end_workers(self) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import multiprocessing
 import os
+import re
 import signal
 import time
 import traceback
@@ -20,6 +21,9 @@ HAND_OVER_FAILED = 71
 GRACE_SECONDS = 1.0
 KILLED_HINT = "Most often memory ran out: use fewer workers or a smaller batch, and check the system log."
 CRASH_HINT = "The data's own code ended it: read the end of the log, then try the same data with 0 workers."
+
+EXITED = re.compile(r"DataLoader worker \(pid \d+\) exited unexpectedly with exit code (?P<code>\d+)")
+KILLED = re.compile(r"DataLoader worker \(pid \d+\) is killed by signal: (?P<signal>[^.]+)")
 
 WorkerInit = Callable[[int], None]
 
@@ -55,15 +59,29 @@ class WorkerFaults:
         deadline = time.monotonic() + wait_seconds
         while not (codes := _exit_codes(workers)) and time.monotonic() < deadline:
             time.sleep(0.01)
-        if not codes:
-            return None
-        reason = self._told() if codes[0] == HAND_OVER_FAILED else None
-        return _ending(codes[0], oom_kills) if reason is None else HandOverError(reason)
+        return self.ending(codes[0], oom_kills) if codes else None
+
+    def ending(self, code: int, oom_kills: int) -> TraindynoError:
+        """Why a worker ended with this exit code; a signal's is negative."""
+        reason = self._told() if code == HAND_OVER_FAILED else None
+        return _ending(code, oom_kills) if reason is None else HandOverError(reason)
 
     def _told(self) -> str | None:
         with contextlib.suppress(EOFError, OSError):
             return str(self._reader.recv()) if self._reader.poll() else None
         return None
+
+
+def exit_code_in(text: str) -> int | None:
+    """The exit code of a worker from what torch says of it; a signal's is negative.
+
+    A worker may end while the others are still being started: then torch's words are all there is.
+    """
+    if (told := EXITED.match(text)) is not None:
+        return int(told["code"])
+    told = KILLED.match(text)
+    named = {signal.strsignal(each): each for each in signal.Signals}
+    return None if told is None or told["signal"] not in named else -int(named[told["signal"]])
 
 
 def _exit_codes(workers: Sequence[BaseProcess]) -> list[int]:
