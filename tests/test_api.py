@@ -98,3 +98,14 @@ def test_a_value_of_the_wrong_type_is_refused_before_anything_is_measured(
 def test_a_margin_above_one_is_refused(store: str) -> None:
     with pytest.raises(traindyno.TraindynoError, match="no share of memory"):
         traindyno.max_batch("torchvision:resnet50", margin=5, runner="simulated", store=store)
+
+
+@pytest.mark.parametrize("price", [float("nan"), float("inf"), -1.0])
+def test_what_nothing_can_cost_is_refused_as_a_price_before_anything_is_measured(store: str, price: float) -> None:
+    model, job = "torchvision:resnet50", {"examples": 1000, "epochs": 1}
+    with pytest.raises(traindyno.TraindynoError, match="is not a price"):
+        traindyno.plan(model, price_per_hour=price, runner="simulated", store=store, **job)
+    for name in ("price_per_hour", "price_per_kwh"):
+        with pytest.raises(traindyno.TraindynoError, match="is not a price"):
+            traindyno.soak(model, runner="simulated", store=store, **{name: price})
+    assert not Path(store).exists()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from traindyno.api import anatomy as anatomy
     from traindyno.api import compare as compare
+    from traindyno.api import find as find
     from traindyno.api import loader as loader
     from traindyno.api import max_batch as max_batch
     from traindyno.api import plan as plan
@@ -12,12 +13,17 @@ if TYPE_CHECKING:
     from traindyno.api import stalls as stalls
     from traindyno.api import switches as switches
     from traindyno.api import throughput as throughput
+    from traindyno.api import verify as verify
     from traindyno.core.errors import TraindynoError as TraindynoError
+    from traindyno.core.records import Settings as Settings
+    from traindyno.worker.applying import apply as apply
     from traindyno.worker.workload import Workload as Workload
 
 __version__ = "0.1.0"
 
 _LAZY = {
+    "find": "traindyno.api",
+    "verify": "traindyno.api",
     "max_batch": "traindyno.api",
     "throughput": "traindyno.api",
     "plan": "traindyno.api",
@@ -27,15 +33,20 @@ _LAZY = {
     "switches": "traindyno.api",
     "soak": "traindyno.api",
     "compare": "traindyno.api",
+    "apply": "traindyno.worker.applying",
+    "Settings": "traindyno.core.records",
     "Workload": "traindyno.worker.workload",
     "TraindynoError": "traindyno.core.errors",
 }
 __all__ = [
+    "Settings",
     "TraindynoError",
     "Workload",
     "__version__",
     "anatomy",
+    "apply",
     "compare",
+    "find",
     "loader",
     "max_batch",
     "plan",
@@ -43,6 +54,7 @@ __all__ = [
     "stalls",
     "switches",
     "throughput",
+    "verify",
 ]
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traindyno.analysis.intervals import Interval
 from traindyno.analysis.worker_choice import choose_count, fewest_near_best, next_count, worker_counts
 from traindyno.analysis.worker_estimates import Estimate
+from traindyno.core.answers.interval import Interval
 
 
 def estimate(workers: int, seconds: float, spread: float = 0.0, measured: bool = False) -> Estimate:

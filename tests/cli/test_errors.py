@@ -24,6 +24,9 @@ SIMULATED = ("--runner", "simulated", "--no-report")
         (["max-batch", "--runner", "simulated:speed=9"], "'speed=9' does not describe", "limit"),
         (["max-batch", *SIMULATED, "--name", "../x"], "../x", "letters"),
         (["throughput", "--precision", "fp64"], "'fp64' is not one of", "traindyno throughput --help"),
+        (["plan", "--price-per-hour", "nan"], "'nan' is not a price (option --price-per-hour)", "such as 3.5"),
+        (["soak", "--price-per-hour", "-1"], "'-1.0' is not a price (option --price-per-hour)", "from 0 on"),
+        (["soak", "--price-per-kwh", "inf"], "'inf' is not a price (option --price-per-kwh)", "such as 3.5"),
         (["plan", "--epochs", "3"], "Missing option '--examples'", "traindyno plan --help"),
         (["compare", "a.json", "b.json"], "cannot read a.json", "exported JSON file"),
         (["max-batch", "--model", "missing.py:build"], "missing.py", ""),
@@ -116,6 +119,13 @@ def test_epochs_without_end_are_refused(tmp_path: Path) -> None:
     completed = run(tmp_path, "plan", "--from", "curve", "--examples", "10", "--epochs", "inf")
     assert completed.returncode == 2
     assert "inf is not a number of epochs" in completed.stderr
+
+
+def test_a_yes_in_the_project_file_is_no_price(tmp_path: Path) -> None:
+    (tmp_path / "traindyno.toml").write_text("price-per-hour = true\n")
+    completed = run(tmp_path, "plan", "--from", "curve", "--examples", "10", "--epochs", "1")
+    assert completed.returncode == 2
+    assert "'True' is not a price (option --price-per-hour)" in completed.stderr
 
 
 def test_a_plan_runs_no_code_that_only_a_record_names(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traindyno.core.errors import UsageError
-from traindyno.core.sweeps import Sweep, parse_sweep
+from traindyno.core.sweeps import Sweep, parse_range, parse_sweep
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,15 @@ def test_mistakes_are_refused_with_the_right_form(text: str) -> None:
 @given(st.lists(st.integers(1, 2**31), min_size=1, max_size=8))
 def test_any_list_of_sizes_is_read_back_sorted_and_once(sizes: list[int]) -> None:
     assert parse_sweep(",".join(map(str, sizes))).sizes == tuple(sorted(set(sizes)))
+
+
+def test_a_range_has_both_of_its_ends() -> None:
+    assert parse_range(" 64..512 ") == (64, 512)
+    assert parse_range("64..64") == (64, 64)
+
+
+@pytest.mark.parametrize("text", ["64", "64..", "64..max", "512..64", "0..8", "64-512"])
+def test_what_is_no_range_is_refused_with_one(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_range(text)
+    assert ".." in (caught.value.hint or "") or "start at 1" in (caught.value.hint or "")

@@ -8,6 +8,7 @@ from traindyno.core.units import (
     format_rate,
     format_seconds,
     parse_bytes,
+    parse_price,
     parse_seconds,
     parse_share,
 )
@@ -33,9 +34,21 @@ def test_shares_are_read_as_people_write_them(text: str, share: float) -> None:
     assert parse_share(text) == pytest.approx(share)
 
 
+@pytest.mark.parametrize(("text", "price"), [("3.5", 3.5), ("0", 0.0), (" 4 ", 4.0), ("1e-3", 0.001)])
+def test_prices_are_read_as_people_write_them(text: str, price: float) -> None:
+    assert parse_price(text) == price
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "-0.01", "1e999", "4 EUR", ""])
+def test_what_nothing_can_cost_is_no_price(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a price") as caught:
+        parse_price(text)
+    assert "such as 3.5" in (caught.value.hint or "")
+
+
 @given(st.text(max_size=12))
 def test_any_text_is_either_read_or_refused_with_an_example(text: str) -> None:
-    for parse in (parse_bytes, parse_seconds, parse_share):
+    for parse in (parse_bytes, parse_seconds, parse_share, parse_price):
         hint = None
         try:
             value = parse(text)

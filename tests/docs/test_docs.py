@@ -17,7 +17,7 @@ import pytest
 from docs.markdown import DOCS, anchors, code_blocks, code_spans, links, pages, prose, section, sections, table_rows
 from docs.transcripts import TRANSCRIPT, comparable, plain_terminal, run
 from traindyno.cli.main import COMMANDS
-from traindyno.core import anatomy, answers, loading, machine, records, requests, soaking
+from traindyno.core import anatomy, answers, loading, machine, records, requests, setups, soaking
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.report.document import trial_entry
 from traindyno.runner.choose import WORKER_ENTRY
@@ -39,7 +39,7 @@ OTHER_RECORDS = (
     records.WorkloadSpec, requests.Bench, requests.MaxBatchRequest, requests.ThroughputRequest, requests.PlanRequest,
     requests.LoaderRequest, requests.StallsRequest, requests.AnatomyRequest, requests.SwitchesRequest,
     anatomy.Anatomy, anatomy.Phase, anatomy.Transfer, anatomy.Work, loading.Feed, loading.StageCost, loading.Loading,
-    loading.BatchIntervals, requests.SoakRequest,
+    loading.BatchIntervals, requests.SoakRequest, requests.FindRequest, requests.VerifyRequest, setups.Setup,
     soaking.Soak, soaking.SoakBlock, soaking.EpochEdge, soaking.Series, soaking.Reading,
     machine.MachineFacts, machine.GpuFacts, machine.DoctorAnswer, machine.DoctorFacts, machine.Finding,
     machine.DriverFacts, machine.UsableCpus, machine.HostMemory, machine.GpuSample, machine.DiskSpace,
@@ -48,9 +48,9 @@ OTHER_RECORDS = (
 
 
 def answer_records() -> list[type[msgspec.Struct]]:
-    """The records that core/answers.py defines."""
+    """The records that the modules of core/answers define."""
     kinds = [kind for kind in vars(answers).values() if inspect.isclass(kind) and issubclass(kind, msgspec.Struct)]
-    return [kind for kind in kinds if kind.__module__ == answers.__name__]
+    return [kind for kind in kinds if kind.__module__.startswith(f"{answers.__name__}.")]
 
 
 def documented_fields(record: str) -> dict[str, str]:

@@ -98,7 +98,7 @@ def test_the_sheet_has_a_row_for_each_size_with_seconds_of_each_phase() -> None:
 
 def test_the_picture_stacks_the_phases_of_every_size_and_draws_both_copies() -> None:
     document = anatomy_document()
-    assert set(drawn(document, "batch")) == {"batch 8", "batch 64", "batch 256"}
+    assert set(drawn(document, "step")) == {"batch 8", "batch 64", "batch 256"}
     assert set(drawn(document, "memory")) == {"from pageable memory", "from pinned memory"}
 
 
@@ -106,7 +106,7 @@ def test_the_bars_of_shares_are_as_long_as_the_table_says() -> None:
     short = anatomy_size(8, 0.1, phases=phases(0.1, 8, {"forward": 0.5, "backward": 0.3, "other": 0.0}))
     document = anatomy_document(answer=anatomy_answer(sizes=(short, anatomy_size(256, 0.1163))))
     (shares,) = [rows for rows in chart_of(document)["datasets"].values() if rows[0].get("end") == pytest.approx(0.5)]
-    assert [row["end"] for row in shares if row["batch"] == "batch 8"] == pytest.approx([0.5, 0.8])
+    assert [row["end"] for row in shares if row["step"] == "batch 8"] == pytest.approx([0.5, 0.8])
 
 
 def test_the_picture_of_one_size_on_a_cpu_has_bars_alone() -> None:

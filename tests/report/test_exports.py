@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from report.documents import throughput_document, unanswered_document
+from report.find_documents import find_document
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.report.exports import Exporter, form_of, write_whole
 from traindyno.report.renderers import RENDERERS, rendered
@@ -11,10 +12,16 @@ from traindyno.report.renderers import RENDERERS, rendered
 
 def test_every_format_is_written_whole(tmp_path: Path) -> None:
     paths = {form: tmp_path / f"out{renderer.endings[0]}" for form, renderer in RENDERERS.items()}
-    written = Exporter.prepare(paths).write(throughput_document())
+    written = Exporter.prepare(paths).write(find_document())
     assert written == tuple(paths.values())
-    assert paths["json"].read_bytes() == rendered(throughput_document(), "json")
+    assert paths["json"].read_bytes() == rendered(find_document(), "json")
     assert sorted(tmp_path.iterdir()) == sorted(paths.values())
+
+
+def test_only_find_has_a_settings_file_to_write(tmp_path: Path) -> None:
+    with pytest.raises(TraindynoError, match="the answer of throughput is no settings file"):
+        Exporter.prepare({"toml": tmp_path / "out.toml"}).write(throughput_document())
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

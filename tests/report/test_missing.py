@@ -142,6 +142,6 @@ def test_what_is_missing_reads_as_not_available(name: str, form: str) -> None:
     assert "None" not in text
 
 
-def test_every_registered_format_is_tried_here_or_drawn() -> None:
-    assert set(RENDERERS) == {*TEXTS, "png", "svg"}
+def test_every_registered_format_is_tried_here_or_drawn_or_of_find_alone() -> None:
+    assert set(RENDERERS) == {*TEXTS, "png", "svg", "toml"}
     assert len(ALL) >= 13

@@ -11,6 +11,7 @@ from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.requests import (
     AnatomyRequest,
     Bench,
+    FindRequest,
     LoaderRequest,
     MaxBatchRequest,
     PlanRequest,
@@ -18,7 +19,9 @@ from traindyno.core.requests import (
     StallsRequest,
     SwitchesRequest,
     ThroughputRequest,
+    VerifyRequest,
 )
+from traindyno.core.setups import Setup
 from traindyno.report.reproduce import reproduce_command
 
 PLAIN = WorkloadSpec(model="torchvision:resnet50")
@@ -147,6 +150,18 @@ FULL: dict[str, Request] = {
         settings=Settings(batch_size=8, num_workers=3, pin_memory=True, compile="default"), only=("tf32", "compile"),
         skip=("tf32",), max_autotune=True, combine=False, check_losses=False, repeats=1, trial_seconds=1.0,
     ),
+    "find": FindRequest(
+        workload=WorkloadSpec(model="ir:50", data="folder:x", skip_bad=True, image_size=112), bench=full_bench(),
+        settings=Settings(batch_size=8, precision="fp16", num_workers=3, pin_memory=True, compile="default"),
+        keep=("precision", "data"), batch_range=(4, 16), also=("memory:", "prepared:y"), prepare="z", margin=0.5,
+        epochs=1.5, epoch_examples=9, learning_rate=0.1, repeats=2, trial_seconds=1.0, local_ranks=2,
+    ),
+    "verify": VerifyRequest(
+        workload=WorkloadSpec(model="a.py:f", source_sha256="0"), bench=full_bench(),
+        baseline=Setup(data="folder:x", settings=Settings(batch_size=8)),
+        recommended=Setup(data="folder:x", settings=Settings(batch_size=8, num_workers=2)),
+        promised_speedup=2.0, promised_ci95=(1.9, 2.1), repeats=2, trial_seconds=1.0, file="mine.toml",
+    ),
     "plan": PlanRequest(
         examples=1, epochs=2.0, from_study="x", eval_every_epochs=1.0, eval_examples=2,
         price_per_hour=1.0, validate=True, validate_seconds=5.0,
@@ -161,3 +176,18 @@ def test_the_command_line_knows_every_option(module: str) -> None:
     assert command.name == words[1]
     known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
     assert {word for word in words if word.startswith("--")} <= known
+
+
+def test_the_command_of_a_find_asks_for_the_same_again() -> None:
+    asked = FULL["find"]
+    command = importlib.import_module("traindyno.cli.find")
+    words = shlex.split(command_of(asked) or "")[2:]
+    with command.command.make_context("find", words) as context:
+        again = command._request(context.params.pop("model"), context.params)
+    assert again == asked
+
+
+def test_a_verify_names_its_file_and_the_user_s_code() -> None:
+    words = shlex.split(command_of(FULL["verify"]) or "")
+    assert words[:5] == ["traindyno", "verify", "mine.toml", "--model", "a.py:f"]
+    assert "--precision" not in words

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from traindyno.analysis.anatomy_bounds import bound_of
-from traindyno.analysis.intervals import Interval, combine_processes, median
+from traindyno.analysis.intervals import combine_processes, median
 from traindyno.core.anatomy import Anatomy, Phase, PhaseName, Work
 from traindyno.core.answers import AnatomySize, PhaseCost, TransferCost, Utilization
+from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 from traindyno.core.records import TrialRecord
 

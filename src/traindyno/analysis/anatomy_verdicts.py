@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from traindyno.analysis.anatomy_bounds import COMPUTE, DATA, LAUNCH, MEMORY, TRANSFER
-from traindyno.analysis.intervals import Interval
 from traindyno.core.answers import AnatomyAnswer, AnatomySize, TransferCost
+from traindyno.core.answers.interval import Interval
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import AnatomyRequest
 from traindyno.core.units import format_percent, format_scaled, format_seconds

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from traindyno.analysis.choice import best_point
-from traindyno.analysis.intervals import UNKNOWN, Interval, ratio_interval
+from traindyno.analysis.intervals import UNKNOWN, ratio_interval
 from traindyno.analysis.likeness import is_simulated, unlike
 from traindyno.core.answers import (
     CompareAnswer,
@@ -20,6 +20,7 @@ from traindyno.core.answers import (
     ThroughputAnswer,
     WorkerPoint,
 )
+from traindyno.core.answers.interval import Interval
 from traindyno.core.errors import UsageError
 
 A = TypeVar("A")

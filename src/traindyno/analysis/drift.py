@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import accumulate
 
-from traindyno.analysis.intervals import Interval, t_quantile
+from traindyno.analysis.intervals import t_quantile
+from traindyno.core.answers.interval import Interval
 from traindyno.core.records import TrialRecord
 
 _FEWEST_DEGREES_OF_FREEDOM = 3

@@ -8,7 +8,7 @@ turned upside down.
 import math
 from collections.abc import Sequence
 
-Interval = tuple[float, float]
+from traindyno.core.answers.interval import Interval
 
 UNKNOWN: Interval = (0.0, math.inf)
 """The interval of something measured once: it may be anything."""

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from traindyno.analysis.intervals import Interval, combine_processes, ratio_interval
+from traindyno.analysis.intervals import combine_processes, ratio_interval
 from traindyno.analysis.loader_budget import LoaderRoom, refuse_loader
 from traindyno.analysis.loader_parts import LoaderParts, measured_seconds
 from traindyno.analysis.loader_trials import LoaderTrials, measurement_of
 from traindyno.core.answers import LoaderEffect
+from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 from traindyno.core.records import Settings, TrialRecord
 from traindyno.core.units import format_percent

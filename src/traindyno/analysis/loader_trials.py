@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from traindyno.analysis.intervals import Interval
 from traindyno.analysis.loader_fit import read_parts
 from traindyno.analysis.loader_parts import measured_seconds
 from traindyno.analysis.worker_choice import choose_count
 from traindyno.analysis.worker_estimates import Known
+from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 from traindyno.core.loading import StageCost
 from traindyno.core.outcomes import Outcome

@@ -12,6 +12,9 @@ BATCH_NORM_SINGLE_VALUE = "batch_norm_single_value"
 LARGER_THAN_DATA = "larger_than_data"
 """`failure.details["code"]` of a batch of which the data has not enough; "examples_in_data" says how many it has."""
 
+NOTHING_TO_LOAD = "nothing_to_load"
+"""`failure.details["code"]` of a workload whose batches are made up on the device, where a loader was asked for."""
+
 NOT_APPLICABLE = ("does_not_apply", "compile_failed")
 """`failure.details["code"]` of settings that this model cannot take, or that torch.compile failed at."""
 
@@ -73,6 +76,11 @@ def needs_two_examples(record: TrialRecord) -> bool:
 def larger_than_data(record: TrialRecord) -> bool:
     """Whether the trial only failed because the data has too few examples for one batch."""
     return _code(record) == LARGER_THAN_DATA
+
+
+def nothing_to_load(record: TrialRecord) -> bool:
+    """Whether the trial only failed because the workload has no data; it can run without a loader."""
+    return _code(record) == NOTHING_TO_LOAD
 
 
 def not_applicable(record: TrialRecord) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from traindyno.analysis.intervals import Interval
 from traindyno.analysis.soak_change import sudden_change
 from traindyno.analysis.soak_drift import drift_of
 from traindyno.analysis.soak_ends import ends_ratio
@@ -21,6 +20,7 @@ from traindyno.analysis.soak_verdicts import (
     throttle_verdicts,
 )
 from traindyno.core.answers import SoakAnswer
+from traindyno.core.answers.interval import Interval
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import SoakRequest
 from traindyno.core.units import format_seconds

@@ -8,7 +8,8 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from traindyno.analysis.intervals import Interval, median, t_quantile
+from traindyno.analysis.intervals import median, t_quantile
+from traindyno.core.answers.interval import Interval
 
 MOST_SPANS = 40
 FEWEST_SPANS = 12

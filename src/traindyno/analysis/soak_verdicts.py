@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from traindyno.analysis.intervals import Interval, median
+from traindyno.analysis.intervals import median
 from traindyno.analysis.soak_change import Change
 from traindyno.analysis.soak_drift import LEAST_SECONDS
 from traindyno.analysis.soak_epochs import FirstEpoch, Pause
@@ -11,6 +11,7 @@ from traindyno.analysis.soak_run import SoakRun, known_values
 from traindyno.analysis.soak_stalls import PeriodicStall
 from traindyno.analysis.soak_throttle import LEAST_SHARE, POWER, is_thermal, other_reasons
 from traindyno.core.answers import Throttle
+from traindyno.core.answers.interval import Interval
 from traindyno.core.records import Settings
 from traindyno.core.units import format_percent, format_seconds
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from traindyno.analysis.intervals import Interval, combine_processes
+from traindyno.analysis.intervals import combine_processes
 from traindyno.analysis.loader_trials import measurement_of
+from traindyno.core.answers.interval import Interval
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord, TrialSpec
 

@@ -7,9 +7,10 @@ all of them. Differences may be negative, so the intervals are plain t intervals
 import math
 from collections.abc import Sequence
 
-from traindyno.analysis.intervals import Interval, median, t_interval
+from traindyno.analysis.intervals import median, t_interval
 from traindyno.analysis.loader_trials import measurement_of
 from traindyno.analysis.stall_runs import Runs, measured
+from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 from traindyno.core.records import Measurement
 

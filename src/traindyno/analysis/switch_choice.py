@@ -1,8 +1,8 @@
 """Which switches may go into a combination, in which order, and which of what was measured to recommend."""
 
-from traindyno.analysis.intervals import Interval
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.analysis.switch_findings import Findings, Members
+from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 from traindyno.core.records import Pair
 

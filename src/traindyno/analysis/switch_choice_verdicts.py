@@ -3,11 +3,11 @@
 import math
 from collections.abc import Iterator
 
-from traindyno.analysis.intervals import Interval
 from traindyno.analysis.switch_candidates import Candidate, names_of
 from traindyno.analysis.switch_choice import Choice, best_single, faster_copies, is_faster, refuted
 from traindyno.analysis.switch_findings import Findings
 from traindyno.analysis.switch_losses import LossCheck
+from traindyno.core.answers.interval import Interval
 
 
 def choice_verdicts(findings: Findings, chosen: Choice) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ A switch that is noisier than the others by far is judged by its own pairs, of w
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from traindyno.analysis.intervals import UNKNOWN, Interval, median, ratio_interval, t_quantile
+from traindyno.analysis.intervals import UNKNOWN, median, ratio_interval, t_quantile
+from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 from traindyno.core.records import Arm, Measurement, Memory, Pair
 

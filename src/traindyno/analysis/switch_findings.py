@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from traindyno.analysis.intervals import Interval
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.analysis.switch_effects import Spread, effect_of, is_noisy, pooled_spread
 from traindyno.analysis.switch_losses import LossCheck
+from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 from traindyno.core.records import Failure, Pair
 

@@ -5,8 +5,9 @@ from itertools import pairwise
 
 from traindyno.analysis.choice import NEAR_BEST, BatchChoice, noisy_rivals, trusted
 from traindyno.analysis.curve import ALLOCATOR_RETRIES, step_interval
-from traindyno.analysis.intervals import Interval, ratio_interval
+from traindyno.analysis.intervals import ratio_interval
 from traindyno.core.answers import CurvePoint
+from traindyno.core.answers.interval import Interval
 from traindyno.core.units import format_percent, format_rate, format_seconds
 
 _FLAT_STEP = 1.15

@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from traindyno.analysis.intervals import Interval
 from traindyno.analysis.worker_estimates import Estimate
+from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 
 NEAR_BEST = 0.99

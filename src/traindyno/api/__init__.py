@@ -2,7 +2,20 @@
 
 from traindyno.api.batches import compare, max_batch, plan, throughput
 from traindyno.api.data import loader, stalls
+from traindyno.api.finding import find, verify
 from traindyno.api.steps import anatomy, soak
 from traindyno.api.switching import switches
 
-__all__ = ["anatomy", "compare", "loader", "max_batch", "plan", "soak", "stalls", "switches", "throughput"]
+__all__ = [
+    "anatomy",
+    "compare",
+    "find",
+    "loader",
+    "max_batch",
+    "plan",
+    "soak",
+    "stalls",
+    "switches",
+    "throughput",
+    "verify",
+]

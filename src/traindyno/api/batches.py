@@ -1,8 +1,9 @@
 """How large a batch, how fast, how long: `max_batch`, `throughput`, `plan`, `compare`."""
 
+from functools import partial
 from typing import Any
 
-from traindyno.api.options import checked, context_of, split, sweep_of, workload_of
+from traindyno.api.options import ask, split, sweep_of, workload_of
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.core.answers import CompareAnswer, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
 from traindyno.core.errors import UsageError
@@ -43,8 +44,7 @@ def max_batch(
         margin=margin,
         effective_batch=effective_batch,
     )
-    document = use_case(checked(request), context_of(store, name, on_event))
-    answer: MaxBatchAnswer | tuple[MaxBatchAnswer, ...] = document.answer
+    answer: MaxBatchAnswer | tuple[MaxBatchAnswer, ...] = ask(use_case, request, store, name, on_event)
     return answer
 
 
@@ -66,7 +66,7 @@ def throughput(
     from traindyno.app.throughput import throughput as use_case
 
     request = _curve(model, batch_size, refine, repeats, choose, margin, trial_seconds, options)
-    answer: ThroughputAnswer = use_case(checked(request), context_of(store, name, on_event)).answer
+    answer: ThroughputAnswer = ask(use_case, request, store, name, on_event)
     return answer
 
 
@@ -116,7 +116,7 @@ def plan(
         validate_seconds=validate_seconds,
     )
     named_again = ((model, hash_source(model)),) if again and model is not None else ()
-    answer: PlanAnswer = use_case(checked(request), context_of(store, name, on_event), named_again).answer
+    answer: PlanAnswer = ask(partial(use_case, named_again=named_again), request, store, name, on_event)
     return answer
 
 

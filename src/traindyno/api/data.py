@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from traindyno.api.options import checked, context_of, split, take_settings, without_settings, workload_of
+from traindyno.api.options import ask, split, take_settings, without_settings, workload_of
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.core.answers import LoaderAnswer, StallsAnswer
 from traindyno.core.errors import UsageError
@@ -55,7 +55,7 @@ def loader(
         local_ranks=local_ranks,
         trial_seconds=trial_seconds,
     )
-    answer: LoaderAnswer = use_case(checked(request), context_of(store, name, on_event)).answer
+    answer: LoaderAnswer = ask(use_case, request, store, name, on_event)
     return answer
 
 
@@ -97,5 +97,5 @@ def stalls(
         local_ranks=local_ranks,
         trial_seconds=trial_seconds,
     )
-    answer: StallsAnswer = use_case(checked(request), context_of(store, name, on_event)).answer
+    answer: StallsAnswer = ask(use_case, request, store, name, on_event)
     return answer

@@ -1,23 +1,35 @@
-"""Free options sorted into the records they belong to, and the checks that all use cases share."""
+"""Free options sorted into the records they belong to, and how every use case is asked."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
 
-from traindyno.app.context import Context
+from traindyno.app.context import Context, ignore
+from traindyno.core.answers import Document
 from traindyno.core.base import Record
 from traindyno.core.errors import UsageError
 from traindyno.core.events import Emit
 from traindyno.core.records import Mode, OptimizerName, Settings, WorkloadSpec
 from traindyno.core.requests import Bench
 from traindyno.core.sweeps import Sweep, parse_sweep
+from traindyno.core.units import check_price
 
 R = TypeVar("R", bound=Record)
 
 _WORKLOAD_OPTIONS = ("mode", "data", "skip_bad", "image_size", "classes", "optimizer", "conv1_stride")
 _BENCH_OPTIONS = tuple(name for name in Bench.__struct_fields__ if name != "settled")
 _OF_BENCH = ("precision", "device")
+_PRICES = ("price_per_hour", "price_per_kwh")
 _SETTINGS = tuple(name for name in Settings.__struct_fields__ if name not in ("batch_size", *_OF_BENCH))
+
+
+def ask(
+    use_case: Callable[[R, Context], Document], request: R, store: str, name: str | None, on_event: Emit | None
+) -> Any:
+    """Check the request, and give the use case's answer to it."""
+    context = Context(store=store, name=name, emit=ignore if on_event is None else on_event)
+    return use_case(checked(request), context).answer
 
 
 def checked(request: R) -> R:
@@ -29,6 +41,9 @@ def checked(request: R) -> R:
     margin = getattr(request, "margin", 0.0)
     if not 0 <= margin < 1:
         raise UsageError(f"a margin of {margin} is no share of memory", "write 5 % as 0.05")
+    for name in _PRICES:
+        if (price := getattr(request, name, None)) is not None:
+            check_price(price)
     return request
 
 
@@ -43,6 +58,15 @@ def split(options: dict[str, Any]) -> tuple[dict[str, Any], Bench]:
     return workload, Bench(**{"device": "auto", **rest})
 
 
+def bench_of(options: dict[str, Any]) -> Bench:
+    """The bench, where the workload and its precision are known already."""
+    unknown = sorted(name for name in options if name not in _BENCH_OPTIONS or name == "precision")
+    if unknown:
+        known = ", ".join(name for name in _BENCH_OPTIONS if name != "precision")
+        raise UsageError(f"there is no option {', '.join(unknown)} here", f"known options: {known}")
+    return split(options)[1]
+
+
 def sweep_of(batch_size: str | int | list[int]) -> Sweep:
     """Batch sizes as the command line reads them, or as numbers."""
     sizes = [batch_size] if isinstance(batch_size, int) else batch_size
@@ -51,8 +75,13 @@ def sweep_of(batch_size: str | int | list[int]) -> Sweep:
 
 def take_settings(options: dict[str, Any], batch_size: int) -> Settings:
     """The settings of a run among free options: `num_workers`, `memory_format`, `compile` and so on."""
+    return Settings(**given_settings(options, batch_size))
+
+
+def given_settings(options: dict[str, Any], batch_size: int | None) -> dict[str, Any]:
+    """Those settings among free options that were given, by name."""
     chosen = {name: value for name, value in options.items() if name in (*_SETTINGS, "precision")}
-    return Settings(batch_size=batch_size, **chosen)
+    return chosen if batch_size is None else {"batch_size": batch_size, **chosen}
 
 
 def without_settings(options: dict[str, Any]) -> dict[str, Any]:
@@ -88,7 +117,3 @@ def workload_of(
         source_sha256=hash_source(model),
         skip_bad=skip_bad,
     )
-
-
-def context_of(store: str, name: str | None, on_event: Emit | None) -> Context:
-    return Context(store=store, name=name) if on_event is None else Context(store=store, name=name, emit=on_event)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from traindyno.api.options import checked, context_of, split, sweep_of, take_settings, without_settings, workload_of
+from traindyno.api.options import ask, split, sweep_of, take_settings, without_settings, workload_of
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.core.answers import AnatomyAnswer, SoakAnswer
 from traindyno.core.events import Emit
@@ -45,7 +45,7 @@ def anatomy(
         trial_seconds=trial_seconds,
         trace=trace,
     )
-    answer: AnatomyAnswer = use_case(checked(request), context_of(store, name, on_event)).answer
+    answer: AnatomyAnswer = ask(use_case, request, store, name, on_event)
     return answer
 
 
@@ -82,5 +82,5 @@ def soak(
         price_per_hour=price_per_hour,
         price_per_kwh=price_per_kwh,
     )
-    answer: SoakAnswer = use_case(checked(request), context_of(store, name, on_event)).answer
+    answer: SoakAnswer = ask(use_case, request, store, name, on_event)
     return answer

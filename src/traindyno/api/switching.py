@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from traindyno.api.options import checked, context_of, split, take_settings, without_settings, workload_of
+from traindyno.api.options import ask, split, take_settings, without_settings, workload_of
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.core.answers import SwitchesAnswer
 from traindyno.core.events import Emit
@@ -47,5 +47,5 @@ def switches(
         repeats=repeats,
         trial_seconds=trial_seconds,
     )
-    answer: SwitchesAnswer = use_case(checked(request), context_of(store, name, on_event)).answer
+    answer: SwitchesAnswer = ask(use_case, request, store, name, on_event)
     return answer

@@ -15,7 +15,7 @@ from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.loader_room import RoomyRunner
 from traindyno.app.loader_workload import SYNTHETIC, check_data, check_decoder, data_of
-from traindyno.app.max_batch import first_spec, settled
+from traindyno.app.specs import first_spec, settled
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import SIMULATED_DEVICE, open_workshop
 from traindyno.core.answers import AnatomyAnswer, Document

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindyno.app.data_answers import CheckAnswer, Listener, MakeAnswer, PrepareAnswer, PrepareCost, PreparedSplit
+from traindyno.core.errors import TraindynoError
 from traindyno.core.units import format_bytes, format_seconds
 from traindyno.machine.cpus import usable_cpus
 
@@ -79,8 +80,9 @@ def prepare(
     skip_bad: bool,
     listener: Listener,
     should_stop: StopQuestion,
+    most_seconds: float | None = None,
 ) -> PrepareAnswer:
-    """Tell the cost, then prepare the set or what is missing of it."""
+    """Tell the cost, then prepare the set or what is missing of it, unless that would take longer than it may."""
     from traindyno.worker.data.preparing import begun, plan, prepare_set
 
     began = time.monotonic()
@@ -88,6 +90,7 @@ def prepare(
     header = begun(target, planned.header)
     if header is None or not header.finished:
         cost = _cost(planned, target, processes)
+        _check_time(cost, most_seconds)
         _tell(cost, planned, resumed=header is not None, listener=listener)
         header = prepare_set(target, planned, cost.expected_bytes, processes, skip_bad, listener.count, should_stop)
     else:
@@ -123,6 +126,15 @@ def describe_cost(cost: PrepareCost) -> str:
         f"{format_bytes(cost.expected_bytes)} of {format_bytes(cost.free_bytes)} free, and about "
         f"{format_seconds(cost.expected_seconds)} with {cost.processes} process{'es' if cost.processes > 1 else ''}"
     )
+
+
+def _check_time(cost: PrepareCost, most_seconds: float | None) -> None:
+    if most_seconds is not None and cost.expected_seconds > most_seconds:
+        command = shlex.join(["traindyno", "data", "prepare", cost.source, cost.target])
+        raise TraindynoError(
+            f"it would take about {format_seconds(cost.expected_seconds)}, and {format_seconds(most_seconds)} are left",
+            f"give more time, or prepare it first: {command} --shorter-side {cost.shorter_side}",
+        )
 
 
 def _tell(cost: PrepareCost, planned: "Plan", resumed: bool, listener: Listener) -> None:

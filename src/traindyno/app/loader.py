@@ -12,10 +12,11 @@ from traindyno.analysis.loader_budget import LoaderRoom, refuse_loader
 from traindyno.analysis.loader_expected import expected_rates
 from traindyno.analysis.worker_choice import grid_counts
 from traindyno.app.context import Context
+from traindyno.app.decoders import FIRST_DECODER, host_decoders
 from traindyno.app.documents import finished_document
 from traindyno.app.loader_room import RoomyRunner, batch_bytes, loader_room
 from traindyno.app.loader_workload import check_decoder, check_loader, data_of, usable_cpus
-from traindyno.app.max_batch import first_spec
+from traindyno.app.specs import first_spec
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, LoaderAnswer
@@ -23,12 +24,9 @@ from traindyno.core.errors import NothingMeasuredError, TraindynoError
 from traindyno.core.loading import Decoder
 from traindyno.core.records import Budget, TrialSpec
 from traindyno.core.requests import LoaderRequest
-from traindyno.machine.versions import installed_version
 from traindyno.search.loader import LoaderSearch
 from traindyno.search.loader_grid import LoaderGrid
 from traindyno.search.strategy import Strategy
-
-FIRST_DECODER: Decoder = "pil"
 
 
 def loader(request: LoaderRequest, context: Context) -> Document:
@@ -90,12 +88,8 @@ def _search(study: Study, request: LoaderRequest) -> LoaderAnswer:
 
 
 def _decoders(request: LoaderRequest) -> tuple[Decoder, ...]:
-    """The one asked for, or those that run on the host here; of a simulation, all of these."""
-    if request.decoder is not None:
-        return (request.decoder,)
-    simulated = request.bench.device == "simulated"
-    others: tuple[Decoder, ...] = ("simplejpeg",) if simulated or installed_version("simplejpeg") else ()
-    return (FIRST_DECODER, "torchvision", *others)
+    """The one asked for, or those that run on the host here."""
+    return host_decoders(request.bench) if request.decoder is None else (request.decoder,)
 
 
 def _nothing_measured(study: Study, request: LoaderRequest, template: TrialSpec, room: LoaderRoom) -> TraindynoError:

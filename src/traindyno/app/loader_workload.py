@@ -10,6 +10,7 @@ from traindyno.runner.profile import parse_profile
 
 NO_MODEL = ""
 SYNTHETIC = "synthetic:"
+MEMORY = "memory:"
 HOW_TO_NAME_DATA = (
     "name it with --data, such as folder:PATH; "
     "`traindyno data make PATH --like imagenet --images 2000` makes a set to try with"
@@ -36,9 +37,14 @@ def loaded(model: str | None, data: str | None) -> Loaded:
     return Loaded(model=data, data=SYNTHETIC, with_model=model is not None)
 
 
+def has_data(workload: WorkloadSpec) -> bool:
+    """Whether there is something stored to load, or code of the user's that may load it."""
+    return workload.data != SYNTHETIC or workload.runs_user_code
+
+
 def check_data(workload: WorkloadSpec) -> None:
-    """A study of loading needs something stored to load, or code of the user's that loads it."""
-    if workload.data == SYNTHETIC and not workload.runs_user_code:
+    """A study of loading needs something to load."""
+    if not has_data(workload):
         raise UsageError("there is nothing to load: no stored data was named", HOW_TO_NAME_DATA)
 
 
@@ -56,6 +62,17 @@ def check_decoder(decoder: Decoder | None, device: str, with_model: bool = True)
 def check_ranks(local_ranks: int) -> None:
     if local_ranks < 1:
         raise UsageError("at least one process trains here", "--local-ranks starts at 1")
+
+
+def other_sources(also: tuple[str, ...], workload: WorkloadSpec) -> tuple[str, ...]:
+    """Further sources of the same examples, written out: `memory:` alone means the data itself, held in RAM."""
+    if MEMORY in also and workload.data == SYNTHETIC:
+        raise UsageError(
+            "data of your own code cannot be held in memory from outside",
+            "leave --also memory: away, or let your dataset hold its examples itself",
+        )
+    written_out = (f"{MEMORY}{workload.data}" if source == MEMORY else source for source in also)
+    return tuple(dict.fromkeys(source for source in written_out if source != workload.data))
 
 
 def check_loader(request: LoaderRequest) -> None:

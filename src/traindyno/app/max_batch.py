@@ -9,15 +9,14 @@ from traindyno.analysis.commands import device_words, workload_words
 from traindyno.analysis.max_batch import conclude_max_batch
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
+from traindyno.app.specs import first_spec
 from traindyno.app.study import Study, open_study
-from traindyno.app.workshop import Workshop, open_workshop
+from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, MaxBatchAnswer
 from traindyno.core.errors import NothingMeasuredError, TraindynoError
-from traindyno.core.records import Budget, Settings, TrialRecord, TrialSpec, WorkloadSpec
+from traindyno.core.records import TrialRecord, WorkloadSpec
 from traindyno.core.requests import MaxBatchRequest
 from traindyno.search.max_batch import MaxBatchSearch
-
-STEPS = 3
 
 
 def max_batch(request: MaxBatchRequest, context: Context) -> Document:
@@ -66,24 +65,6 @@ def _one_model(study: Study, request: MaxBatchRequest, workload: WorkloadSpec) -
         seconds=earlier + study.seconds - before,
         simulated=study.workshop.runner.simulated,
     )
-
-
-def first_spec(workshop: Workshop, workload: WorkloadSpec) -> TrialSpec:
-    """What all probes of a workload have in common."""
-    bench = workshop.bench
-    return TrialSpec(
-        kind="fit",
-        workload=workload,
-        settings=Settings(batch_size=1, precision=bench.precision, device=bench.device),
-        budget=Budget(steps=STEPS),
-        seed=bench.seed,
-        memory_limit_bytes=bench.memory_limit_bytes,
-    )
-
-
-def settled(settings: Settings, template: TrialSpec) -> Settings:
-    """The settings of a request, on the device and in the precision of its bench."""
-    return msgspec.structs.replace(settings, device=template.settings.device, precision=template.settings.precision)
 
 
 def _nothing_fits(study: Study) -> TraindynoError:

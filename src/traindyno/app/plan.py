@@ -9,8 +9,8 @@ from traindyno.analysis.plan import TrainingJob, conclude_plan
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.library import read_document
-from traindyno.app.max_batch import first_spec
 from traindyno.app.sources import NamedAgain, check_named_again
+from traindyno.app.specs import first_spec
 from traindyno.app.study import Study, open_study
 from traindyno.app.throughput import measure_curve
 from traindyno.app.workshop import open_workshop

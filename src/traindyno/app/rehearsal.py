@@ -9,39 +9,48 @@ from traindyno.analysis.loader_budget import LoaderRoom
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.analysis.worker_choice import grid_counts
 from traindyno.app.anatomy import anatomy_plan, check_anatomy, feed_words
+from traindyno.app.find import find_plan, settled_find
+from traindyno.app.find_checks import check_find
+from traindyno.app.find_words import search_lines
 from traindyno.app.loader import loader_strategy, loader_template
-from traindyno.app.loader_workload import check_loader, data_of, usable_cpus
-from traindyno.app.max_batch import STEPS
+from traindyno.app.loader_workload import check_loader, data_of, has_data, usable_cpus
 from traindyno.app.soak import check_soak, soak_plan
+from traindyno.app.specs import STEPS
 from traindyno.app.stalls import stalls_plan, with_sources
-from traindyno.app.switches import check_switches, settled, switches_plan
+from traindyno.app.switches import check_switches, settled_switches, switches_plan
+from traindyno.app.trial_costs import (
+    START_SECONDS,
+    at_most_seconds,
+    count_of,
+    expected_trials,
+    longest_trial_seconds,
+)
+from traindyno.app.verify import check_verify, settled_verify, verify_plan
 from traindyno.app.workshop import settle
 from traindyno.core.answers import Rehearsal
 from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
 from traindyno.core.requests import (
     AnatomyRequest,
     Bench,
+    FindRequest,
     LoaderRequest,
     MaxBatchRequest,
     SoakRequest,
     StallsRequest,
     SwitchesRequest,
     ThroughputRequest,
+    VerifyRequest,
 )
 from traindyno.core.units import format_bytes, format_seconds
 from traindyno.machine.gpu import open_reader
 from traindyno.report.wording import of_ranks
 from traindyno.search.max_batch import MaxBatchSearch
-from traindyno.search.strategy import Strategy
 from traindyno.search.throughput import ThroughputSweep
 
-START_SECONDS = 5.0
 # Compiling a model of usual size from nothing; once for its pairs, and once for its losses, which have another batch.
 COMPILING_SECONDS = {"max-autotune": 600.0}
 USUAL_COMPILING_SECONDS = 60.0
 COMPILED_TIMES = 2
-# A slow step gets overtime of twice the trial's own time.
-LONGEST = 3
 
 
 def rehearse_max_batch(request: MaxBatchRequest) -> Rehearsal:
@@ -54,7 +63,7 @@ def rehearse_max_batch(request: MaxBatchRequest) -> Rehearsal:
         limit=request.limit,
         margin=request.margin,
     )
-    expected = _expected(search) * len(request.workloads)
+    expected = expected_trials(search) * len(request.workloads)
     lines = [f"model: {workload.model} ({workload.mode})" for workload in request.workloads]
     closeness = "to the unit" if request.exact else f"to within {request.tolerance:.1%} of the limit"
     lines.append(f"each probe: {STEPS} steps in a fresh process, {closeness}")
@@ -77,9 +86,9 @@ def rehearse_throughput(request: ThroughputRequest) -> Rehearsal:
     top = "" if request.sizes else f" to {request.largest or 'the largest that fits'}"
     lines = [
         f"model: {request.workload.model} ({request.workload.mode})",
-        f"batch sizes: {sizes}{top}, each in {_count(request.repeats, 'fresh process')}",
+        f"batch sizes: {sizes}{top}, each in {count_of(request.repeats, 'fresh process')}",
     ]
-    return _rehearsal("throughput", bench, _expected(sweep), START_SECONDS + LONGEST * request.trial_seconds, lines)
+    return _rehearsal("throughput", bench, expected_trials(sweep), longest_trial_seconds(request.trial_seconds), lines)
 
 
 def rehearse_loader(request: LoaderRequest) -> Rehearsal:
@@ -97,7 +106,7 @@ def rehearse_loader(request: LoaderRequest) -> Rehearsal:
         f"batch size: {sizes}",
         f"workers: {workers or f'a search over what {cpus:g} CPUs{of_ranks(request.local_ranks)} allow'}",
     ]
-    return _rehearsal("loader", bench, _expected(strategy), START_SECONDS + LONGEST * request.trial_seconds, lines)
+    return _rehearsal("loader", bench, expected_trials(strategy), longest_trial_seconds(request.trial_seconds), lines)
 
 
 def rehearse_stalls(request: StallsRequest) -> Rehearsal:
@@ -109,10 +118,10 @@ def rehearse_stalls(request: StallsRequest) -> Rehearsal:
     lines = [
         f"data: {', '.join((data_of(request.workload), *request.also))}",
         f"model: {request.workload.model} ({request.workload.mode})",
-        f"batch size {settings.batch_size}, {_count(settings.num_workers, 'worker')}, decoded by {settings.decoder}",
-        f"each run in {_count(request.repeats, 'fresh process')}{'' if request.cold else ', none of them cold'}",
+        f"batch size {settings.batch_size}, {count_of(settings.num_workers, 'worker')}, decoded by {settings.decoder}",
+        f"each run in {count_of(request.repeats, 'fresh process')}{'' if request.cold else ', none of them cold'}",
     ]
-    return _rehearsal("stalls", bench, _expected(plan), START_SECONDS + LONGEST * request.trial_seconds, lines)
+    return _rehearsal("stalls", bench, expected_trials(plan), longest_trial_seconds(request.trial_seconds), lines)
 
 
 def rehearse_anatomy(request: AnatomyRequest) -> Rehearsal:
@@ -124,15 +133,15 @@ def rehearse_anatomy(request: AnatomyRequest) -> Rehearsal:
     sizes = ", ".join(map(str, sorted({request.settings.batch_size, *request.sizes})))
     lines = [
         f"model: {request.workload.model} ({request.workload.mode}), {feed_words(request)}",
-        f"batch sizes: {sizes}, each in {_count(request.repeats, 'fresh process')}",
+        f"batch sizes: {sizes}, each in {count_of(request.repeats, 'fresh process')}",
     ]
-    return _rehearsal("anatomy", bench, _expected(plan), START_SECONDS + LONGEST * request.trial_seconds, lines)
+    return _rehearsal("anatomy", bench, expected_trials(plan), longest_trial_seconds(request.trial_seconds), lines)
 
 
 def rehearse_switches(request: SwitchesRequest) -> Rehearsal:
     """Pairs of every switch with the baseline, losses, and then the combination."""
     bench = _settled(request.bench)
-    request = settled(request, bench)
+    request = settled_switches(request, bench)
     check_switches(request)
     plan = switches_plan(request, _template(bench, request.workload, "pair"))
     found, combined = plan.findings([]).candidates, ", then combined" if request.combine else ""
@@ -143,10 +152,12 @@ def rehearse_switches(request: SwitchesRequest) -> Rehearsal:
         *([f"baseline: {shlex.join(chosen)}"] if (chosen := settings_words(request.settings)) else []),
         f"switches: {', '.join(tried) or 'none'}",
         *skipped,
-        f"each alone in {_count(request.repeats, 'pair')} with the baseline{combined}",
+        f"each alone in {count_of(request.repeats, 'pair')} with the baseline{combined}",
     ]
-    expected = _expected(plan)
-    seconds = START_SECONDS * 2 + LONGEST * request.trial_seconds + _compiling_seconds(found) / max(1, expected)
+    expected = expected_trials(plan)
+    seconds = (
+        START_SECONDS + longest_trial_seconds(request.trial_seconds) + _compiling_seconds(found) / max(1, expected)
+    )
     return _rehearsal("switches", bench, expected, seconds, lines)
 
 
@@ -164,13 +175,38 @@ def rehearse_soak(request: SoakRequest) -> Rehearsal:
     check_soak(request)
     plan = soak_plan(request, _template(bench, request.workload, "soak"))
     settings = request.settings
-    fed = f"fed by {_count(settings.num_workers, 'worker')} from {data_of(request.workload)}"
+    fed = f"fed by {count_of(settings.num_workers, 'worker')} from {data_of(request.workload)}"
     lines = [
         f"model: {request.workload.model} ({request.workload.mode})",
         f"batch size {settings.batch_size}, {fed if request.from_loader else 'one resident batch'}",
         f"one run of {format_seconds(request.run_seconds)}, the machine read once a second",
     ]
-    return _rehearsal("soak", bench, _expected(plan), START_SECONDS + request.run_seconds, lines)
+    return _rehearsal("soak", bench, expected_trials(plan), START_SECONDS + request.run_seconds, lines)
+
+
+def rehearse_find(request: FindRequest) -> Rehearsal:
+    """The search, as long as nobody knows what it will find."""
+    bench = _settled(request.bench)
+    request = check_find(settled_find(request, bench))
+    fed = has_data(request.workload)
+    plan = find_plan(request, _template(bench, request.workload, "feed"), has_data=fed)
+    lines = [f"model: {request.workload.model} ({request.workload.mode})", *search_lines(request, has_data=fed)]
+    return _rehearsal("find", bench, expected_trials(plan), longest_trial_seconds(request.trial_seconds), lines)
+
+
+def rehearse_verify(request: VerifyRequest) -> Rehearsal:
+    """Rounds of two."""
+    bench = _settled(request.bench)
+    request = settled_verify(request, bench)
+    check_verify(request)
+    plan = verify_plan(request, _template(bench, request.workload, "feed"), has_data=has_data(request.workload))
+    changes = request.recommended.changes(request.baseline)
+    lines = [
+        f"model: {request.workload.model} ({request.workload.mode})",
+        f"changes: {', '.join(f'{name}={value}' for name, value in changes.items()) or 'none'}",
+        f"both in {count_of(request.repeats, 'round')} of fresh processes",
+    ]
+    return _rehearsal("verify", bench, expected_trials(plan), longest_trial_seconds(request.trial_seconds), lines)
 
 
 def _settled(bench: Bench) -> Bench:
@@ -186,26 +222,13 @@ def _template(bench: Bench, workload: WorkloadSpec, kind: str) -> TrialSpec:
     return TrialSpec(kind=kind, workload=workload, settings=settings, budget=Budget(steps=STEPS))  # type: ignore[arg-type]
 
 
-def _count(number: int, what: str) -> str:
-    """`1 trial`, `3 pairs`, `2 fresh processes`."""
-    ending = "" if number == 1 else "es" if what.endswith("s") else "s"
-    return f"{number} {what}{ending}"
-
-
-def _expected(strategy: Strategy) -> int:
-    proposal = strategy.ask([])
-    return 0 if proposal is None else proposal.expected_trials
-
-
 def _rehearsal(command: str, bench: Bench, expected: int, trial_seconds: float, lines: list[str]) -> Rehearsal:
-    at_most = expected * trial_seconds
-    if bench.time_budget_seconds is not None:
-        at_most = min(at_most, bench.time_budget_seconds)
+    at_most = at_most_seconds(expected, trial_seconds, bench.time_budget_seconds)
     limit = "" if bench.memory_limit_bytes is None else f", memory limit {format_bytes(bench.memory_limit_bytes)}"
     lines = [
         f"{command} on {bench.device}, {bench.precision}{limit}",
         *lines,
-        f"about {_count(expected, 'trial')}, at most about {format_seconds(at_most)}",
+        f"about {count_of(expected, 'trial')}, at most about {format_seconds(at_most)}",
         "nothing was measured (--dry-run)",
     ]
     return Rehearsal(

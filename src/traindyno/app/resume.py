@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from traindyno.app.anatomy import anatomy
 from traindyno.app.context import Context
+from traindyno.app.find import find
 from traindyno.app.loader import loader
 from traindyno.app.max_batch import max_batch
 from traindyno.app.plan import plan
@@ -12,9 +13,11 @@ from traindyno.app.sources import NamedAgain, check_named_again
 from traindyno.app.stalls import stalls
 from traindyno.app.switches import switches
 from traindyno.app.throughput import throughput
+from traindyno.app.verify import verify
 from traindyno.core.answers import Document
 from traindyno.core.requests import (
     AnatomyRequest,
+    FindRequest,
     LoaderRequest,
     MaxBatchRequest,
     PlanRequest,
@@ -22,6 +25,7 @@ from traindyno.core.requests import (
     StallsRequest,
     SwitchesRequest,
     ThroughputRequest,
+    VerifyRequest,
     workloads_of,
 )
 from traindyno.store.ledger import Ledger
@@ -51,3 +55,7 @@ def resume(name: str, context: Context, named_again: NamedAgain = ()) -> Documen
             return anatomy(row.request, context)
         case SoakRequest():
             return soak(row.request, context)
+        case FindRequest():
+            return find(row.request, context)
+        case VerifyRequest():
+            return verify(row.request, context)

@@ -9,18 +9,23 @@ from traindyno.analysis.stalls import conclude_stalls
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.loader_room import RoomyRunner
-from traindyno.app.loader_workload import SYNTHETIC, check_data, check_decoder, check_ranks, data_of, usable_cpus
-from traindyno.app.max_batch import first_spec, settled
+from traindyno.app.loader_workload import (
+    check_data,
+    check_decoder,
+    check_ranks,
+    data_of,
+    other_sources,
+    usable_cpus,
+)
+from traindyno.app.specs import first_spec, settled
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, StallsAnswer
-from traindyno.core.errors import NothingMeasuredError, TraindynoError, UsageError
+from traindyno.core.errors import NothingMeasuredError, TraindynoError
 from traindyno.core.records import Budget, TrialSpec
 from traindyno.core.requests import StallsRequest
 from traindyno.core.setting_checks import check_settings
 from traindyno.search.stalls import StallsPlan
-
-MEMORY = "memory:"
 
 
 def stalls(request: StallsRequest, context: Context) -> Document:
@@ -42,14 +47,7 @@ def with_sources(request: StallsRequest) -> StallsRequest:
     check_decoder(request.settings.decoder, request.bench.device)
     check_settings(request.settings, request.workload.mode, request.bench.device)
     check_ranks(request.local_ranks)
-    if MEMORY in request.also and request.workload.data == SYNTHETIC:
-        raise UsageError(
-            "data of your own code cannot be held in memory from outside",
-            "leave --also memory: away, or let your dataset hold its examples itself",
-        )
-    also = (f"{MEMORY}{request.workload.data}" if source == MEMORY else source for source in request.also)
-    others = tuple(dict.fromkeys(source for source in also if source != request.workload.data))
-    return msgspec.structs.replace(request, also=others)
+    return msgspec.structs.replace(request, also=other_sources(request.also, request.workload))
 
 
 def stalls_plan(request: StallsRequest, template: TrialSpec) -> StallsPlan:

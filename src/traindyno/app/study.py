@@ -11,6 +11,7 @@ import msgspec
 
 from traindyno.analysis.probes import counts, not_applicable
 from traindyno.app.context import DEFAULT_STORE, Context
+from traindyno.app.preparing import PREPARING
 from traindyno.app.watching import StudyWatcher
 from traindyno.app.workshop import Workshop
 from traindyno.core.codec import plain
@@ -36,9 +37,10 @@ class TrialFailedError(TraindynoError):
         failure = record.failure
         super().__init__(failure.message, failure.remedy)
         self.record = record
-        ours = failure.error_type in ("TraindynoError", "UsageError", "DoesNotApplyError")
+        usage = failure.error_type in ("UsageError", "NothingToLoadError")
+        ours = usage or failure.error_type in ("TraindynoError", "DoesNotApplyError")
         self.traceback = None if ours else failure.traceback
-        self.exit_code = 2 if failure.error_type == "UsageError" else 1
+        self.exit_code = 2 if usage else 1
 
 
 class Study:
@@ -76,8 +78,23 @@ class Study:
         """Time spent on the study, including earlier parts of a resumed one."""
         return self._resumed_seconds + time.monotonic() - self._start
 
-    def drive(self, strategy: Strategy, belongs: Callable[[TrialRecord], bool] = lambda _: True) -> list[TrialRecord]:
-        """Follow one strategy to its end; `belongs` picks its own trials from a study with several."""
+    @property
+    def seconds_left(self) -> float | None:
+        """What is left of the time budget; null where there is none."""
+        budget = self.workshop.bench.time_budget_seconds
+        return None if budget is None else max(0.0, budget - (time.monotonic() - self._start))
+
+    def drive(
+        self,
+        strategy: Strategy,
+        belongs: Callable[[TrialRecord], bool] = lambda _: True,
+        stops: Callable[[TrialRecord], bool] | None = None,
+    ) -> list[TrialRecord]:
+        """Follow one strategy to its end, or to a trial that `stops` it.
+
+        `belongs` picks its own trials from a study with several.
+        """
+        stops = stops or stops_study
         history = [record for record in self._done if belongs(record)]
         of_others = len(self._done) - len(history)
         while self.cut is None and (proposal := strategy.ask(history)) is not None:
@@ -88,7 +105,7 @@ class Study:
                 break
             history.append(record)
             self._done.append(record)
-            if stops_study(record):
+            if stops(record):
                 raise TrialFailedError(record)
         return history
 
@@ -173,10 +190,9 @@ class Study:
 
     def _stopped(self) -> bool:
         """Whether to end now; the reason is remembered."""
-        budget = self.workshop.bench.time_budget_seconds
         if self._context.should_stop():
             self.cut = "interrupted"
-        elif budget is not None and time.monotonic() - self._start > budget:
+        elif self.seconds_left == 0:
             self.cut = "budget"
         return self.cut is not None
 
@@ -245,9 +261,11 @@ def _note_failure(study: Study, error: TraindynoError, owner: str) -> None:
 def stops_study(record: TrialRecord) -> bool:
     """A user's bug ends the study; a batch too small for batch-norm or too large for the data only itself.
 
-    Code that runs with the baseline of a pair and not with the candidate's settings says something about those alone.
+    Data that could not be prepared is still there as it was. Code that runs with the baseline of a pair and not with
+    the candidate's settings says something about those alone.
     """
-    return record.outcome.stops_study and counts(record) and not _tries_settings(record)
+    unprepared = record.failure is not None and record.failure.phase == PREPARING
+    return record.outcome.stops_study and counts(record) and not (unprepared or _tries_settings(record))
 
 
 def _tries_settings(record: TrialRecord) -> bool:

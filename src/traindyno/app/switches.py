@@ -12,8 +12,9 @@ from traindyno.analysis.switches import conclude_switches
 from traindyno.app.anatomy import unused_workers
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
-from traindyno.app.loader_workload import SYNTHETIC, usable_cpus
-from traindyno.app.max_batch import first_spec
+from traindyno.app.loader_workload import SYNTHETIC
+from traindyno.app.situations import situation_of
+from traindyno.app.specs import first_spec
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, SwitchesAnswer
@@ -25,15 +26,13 @@ from traindyno.search.switches import SWITCHES, find_candidates
 from traindyno.search.switches.strategy import SwitchesPlan
 from traindyno.search.switches.switch import Situation
 
-CPP_COMPILERS = ("c++", "g++", "clang++")
-
 
 def switches(request: SwitchesRequest, context: Context) -> Document:
     """Try each switch against the baseline, then combine what helps."""
     find_candidates(_situation(request), request.only, request.skip)
     check_settings(request.settings, request.workload.mode, request.bench.device)
     with open_workshop(request.bench, context.store) as workshop:
-        request = settled(request, workshop.bench)
+        request = settled_switches(request, workshop.bench)
         check_switches(request)
         title = f"switches of {request.workload.model} at batch {request.settings.batch_size}"
         with open_study(workshop, context, request, f"{title}, on {workshop.bench.device}") as study:
@@ -52,7 +51,7 @@ def switch_names(texts: str | Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-def settled(request: SwitchesRequest, bench: Bench) -> SwitchesRequest:
+def settled_switches(request: SwitchesRequest, bench: Bench) -> SwitchesRequest:
     """The request with the device that it means here, in the bench and in the baseline's settings."""
     settings = msgspec.structs.replace(request.settings, device=bench.device, precision=bench.precision)
     return msgspec.structs.replace(request, bench=bench, settings=settings)
@@ -92,29 +91,7 @@ def switches_plan(request: SwitchesRequest, template: TrialSpec) -> SwitchesPlan
 
 
 def _situation(request: SwitchesRequest) -> Situation:
-    return Situation(
-        workload=request.workload,
-        baseline=request.settings,
-        usable_cpus=max(1, int(usable_cpus(request.bench, local_ranks=1))),
-        physical_cores=_physical_cores(),
-        has_cpp_compiler=_has_cpp_compiler(),
-        max_autotune=request.max_autotune,
-    )
-
-
-def _physical_cores() -> int | None:
-    import psutil
-
-    cores: int | None = psutil.cpu_count(logical=False)
-    return cores
-
-
-def _has_cpp_compiler() -> bool:
-    import os
-    import shutil
-
-    named = os.environ.get("CXX")
-    return any(shutil.which(name) for name in ((named,) if named else CPP_COMPILERS))
+    return situation_of(request.workload, request.settings, request.bench, max_autotune=request.max_autotune)
 
 
 def _tried(study: Study, request: SwitchesRequest) -> SwitchesAnswer:

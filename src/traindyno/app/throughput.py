@@ -7,7 +7,7 @@ from traindyno.analysis.probes import examples_in_data
 from traindyno.analysis.throughput import conclude_throughput
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
-from traindyno.app.max_batch import first_spec
+from traindyno.app.specs import first_spec
 from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, ThroughputAnswer

@@ -2,13 +2,14 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from traindyno.app.data_answers import Listener
+from traindyno.core.errors import StoppedError
 from traindyno.core.units import format_seconds
 
 if TYPE_CHECKING:
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
 
 LINE_SHARE = 0.1
 LINE_SECONDS = 30.0
+
+
+@contextmanager
+def working(noun: str, quiet: bool) -> Iterator[tuple[Listener, Callable[[], bool]]]:
+    """Progress and Ctrl-C for the block. A second Ctrl-C ends it at once; files are whole or absent even so."""
+    from traindyno.app.interrupts import catching_interrupts
+
+    try:
+        with catching_interrupts() as interrupts, showing_count(noun, quiet) as listener:
+            yield listener, interrupts
+    except KeyboardInterrupt:
+        raise StoppedError("stopped", "what is done is kept: repeat the command to go on") from None
 
 
 @contextmanager

@@ -1,21 +1,20 @@
 """`traindyno data`: sets of data on disk."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from traindyno.cli.counting import showing_count
+from traindyno.cli.counting import working
 from traindyno.cli.json_frame import print_answer
 from traindyno.cli.output import EXIT_DONE, EXIT_FAILED
 from traindyno.cli.parameters import SHARE
-from traindyno.core.errors import StoppedError, UsageError
+from traindyno.core.errors import UsageError
 from traindyno.core.units import format_bytes, format_seconds
 
 if TYPE_CHECKING:
-    from traindyno.app.data_answers import CheckAnswer, Listener, MakeAnswer, PrepareAnswer
+    from traindyno.app.data_answers import CheckAnswer, MakeAnswer, PrepareAnswer
 
 F = TypeVar("F", bound=Callable[..., Any])
 DEFAULT_QUALITY = 90
@@ -80,7 +79,7 @@ def make(path: Path, as_json: bool, quiet: bool, processes: int | None, **wishes
     from traindyno.app import data
 
     request = data.make_request(**wishes)
-    with _working("images", quiet) as (listener, should_stop):
+    with working("images", quiet) as (listener, should_stop):
         answer = data.make(path, request, data.usable_processes(processes), listener, should_stop)
     if as_json:
         print_answer("data make", answer)
@@ -135,7 +134,7 @@ def prepare(
         cost = data.prepare_cost(request, target, count)
         print_answer("data prepare", cost) if as_json else click.echo(data.describe_cost(cost))
         return EXIT_DONE
-    with _working("examples", quiet) as (listener, should_stop):
+    with working("examples", quiet) as (listener, should_stop):
         answer = data.prepare(request, target, count, skip_bad, listener, should_stop)
     if as_json:
         print_answer("data prepare", answer)
@@ -151,25 +150,13 @@ def check(target: Path, as_json: bool, quiet: bool, processes: int | None) -> in
     """Read the prepared set TARGET and compare every file with its checksum."""
     from traindyno.app import data
 
-    with _working("files", quiet) as (listener, should_stop):
+    with working("files", quiet) as (listener, should_stop):
         answer = data.check(target, data.usable_processes(processes), listener, should_stop)
     if as_json:
         print_answer("data check", answer)
     else:
         _tell_checked(answer)
     return EXIT_DONE if answer.intact else EXIT_FAILED
-
-
-@contextmanager
-def _working(noun: str, quiet: bool) -> Iterator[tuple["Listener", Callable[[], bool]]]:
-    """Progress and Ctrl-C for the block. A second Ctrl-C ends it at once; files are whole or absent even so."""
-    from traindyno.app.interrupts import catching_interrupts
-
-    try:
-        with catching_interrupts() as interrupts, showing_count(noun, quiet) as listener:
-            yield listener, interrupts
-    except KeyboardInterrupt:
-        raise StoppedError("stopped", "what is done is kept: repeat the command to go on") from None
 
 
 def _with_quality(wishes: dict[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,13 @@
 """The embedded default workload: what a command without `--model` runs on, small enough for any machine."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
+from traindyno.cli.options import given
+from traindyno.core.errors import UsageError
 from traindyno.core.sweeps import Sweep
 
 MODEL = "torchvision:resnet18"
@@ -14,17 +18,56 @@ DEFAULTS: dict[str, Any] = {
     "trial_seconds": 3.0,
     "limit": 256,
 }
+SEARCH_DEFAULTS: dict[str, Any] = {**DEFAULTS, "batch_size": 32, "trial_seconds": 1.5, "time_budget": 100.0}
+SAMPLE_IMAGES = 512
 
 
 def with_embedded(model: str | None, values: dict[str, Any], quiet: bool) -> str:
     """The model to run. Without one, options that the user left alone become those of the embedded workload."""
     if model is not None:
         return model
-    context = click.get_current_context()
-    untouched = (click.core.ParameterSource.DEFAULT,)
-    for name, value in DEFAULTS.items():
-        if name in values and context.get_parameter_source(name) in untouched:
-            values[name] = value
+    _fill_in(values, DEFAULTS)
     if not quiet:
         click.echo(f"no --model given: showing {MODEL} at {values['image_size']} px", err=True)
     return MODEL
+
+
+def with_embedded_search(
+    model: str | None, values: dict[str, Any], store: str, *, quiet: bool, makes_data: bool
+) -> str:
+    """The same for a search, whose embedded workload trains on JPEGs that are made beside the store, once."""
+    if model is not None:
+        return model
+    if values["data"] is not None or values["baseline"] != "default":
+        raise UsageError(
+            f"no --model is named for {values['data'] or values['baseline']}",
+            "add one, such as --model torchvision:resnet50; without any of these an embedded example is shown",
+        )
+    _fill_in(values, SEARCH_DEFAULTS)
+    folder = _sample_folder(store, values["classes"])
+    values["data"] = f"folder:{folder}"
+    if not quiet:
+        told = f"{MODEL} at {values['image_size']} px, on {SAMPLE_IMAGES} generated JPEGs in {folder}"
+        click.echo(f"no --model given: showing {told}", err=True)
+    if makes_data and not values["runner"].startswith("simulated"):
+        _make_sample(folder, values["classes"], quiet)
+    return MODEL
+
+
+def _fill_in(values: dict[str, Any], defaults: Mapping[str, Any]) -> None:
+    values.update({name: value for name, value in defaults.items() if name in values and not given(name)})
+
+
+def _sample_folder(store: str, classes: int) -> Path:
+    from traindyno.app.library import store_folder
+
+    return store_folder(store) / ".traindyno" / f"sample-{SAMPLE_IMAGES}-{classes}"
+
+
+def _make_sample(folder: Path, classes: int, quiet: bool) -> None:
+    from traindyno.app import data
+    from traindyno.cli.counting import working
+
+    request = data.make_request(like="imagenet", images=SAMPLE_IMAGES, classes=classes, val_share=None, seed=0)
+    with working("images", quiet) as (listener, should_stop):
+        data.make(folder, request, data.usable_processes(None), listener, should_stop)

@@ -61,8 +61,10 @@ class LiveView:
             case TrialFinished():
                 self._remaining, self._finished_at = event.remaining_seconds, time.monotonic()
                 self._console.print(_finished_line(event))
+            case Notice(level="warning"):
+                self._console.print(Text(f"warning: {event.text}", style="yellow"))
             case Notice():
-                self._console.print(Text(f"{event.level}: {event.text}", style="yellow"))
+                self._console.print(Text(event.text))
             case StudyFinished():
                 self._started = None
 

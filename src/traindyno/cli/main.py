@@ -14,6 +14,8 @@ from traindyno.cli.project_file import PROJECT_FILE, default_map, unknown_keys
 from traindyno.core.errors import TraindynoError, UsageError
 
 COMMANDS = {
+    "find": ("traindyno.cli.find", "Find the fastest settings for your model and data, proved against the baseline."),
+    "verify": ("traindyno.cli.verify", "Measure settings that `find` recommended against their baseline again."),
     "max-batch": ("traindyno.cli.max_batch", "Find the largest batch that fits."),
     "throughput": ("traindyno.cli.throughput", "Measure examples per second against batch size."),
     "plan": ("traindyno.cli.plan", "Predict how long training takes, and what it costs."),
@@ -93,8 +95,8 @@ def _all_commands() -> dict[str, click.Command]:
 def cli() -> None:
     """A dynamometer for model training: measures what your hardware does with your model.
 
-    How large a batch fits, where throughput saturates, how long training will take.
-    Try `traindyno throughput`, which needs no arguments.
+    The fastest settings for it, how large a batch fits, what training waits for, how long it will take.
+    Try `traindyno find`, which needs no arguments.
     """
 
 

@@ -42,14 +42,13 @@ _WORKLOAD = (
         "--conv1-stride", type=click.IntRange(1, 2), help="Stride of the first convolution (ir: models only)."
     ),
 )  # fmt: skip
-_BENCH = (
-    click.option("--device", metavar="DEVICE", help="cuda, cuda:1 or cpu. [default: the first GPU, else cpu]"),
-    click.option(
-        "--precision", type=click.Choice(["fp32", "bf16", "fp16"]), default="fp32", show_default=True,
-        help="bf16 and fp16 use mixed precision; fp16 scales the loss.",
-    ),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of weights, data and order."),
-    click.option("--time-budget", type=DURATION, metavar="TIME", help="Stop after this long, with the answer so far."),
+_DEVICE = click.option("--device", metavar="DEVICE", help="cuda, cuda:1 or cpu. [default: the first GPU, else cpu]")
+_PRECISION = click.option(
+    "--precision", type=click.Choice(["fp32", "bf16", "fp16"]), default="fp32", show_default=True,
+    help="bf16 and fp16 use mixed precision; fp16 scales the loss.",
+)  # fmt: skip
+_SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of weights, data and order.")
+_LIMITS = (
     click.option(
         "--memory-limit", type=MEMORY, metavar="BYTES",
         help="Memory a trial may take. [default: all of a GPU; half of what is free on a CPU]",
@@ -71,12 +70,29 @@ _LOCAL_RANKS = click.option(
 )  # fmt: skip
 
 
+def _time_budget(default: str | None = None) -> Callable[[Any], Any]:
+    return click.option(
+        "--time-budget", type=DURATION, default=default, show_default=default is not None, metavar="TIME",
+        help="Stop after this long, with the answer so far.",
+    )  # fmt: skip
+
+
 def workload_options(function: F) -> F:
     return _apply(_WORKLOAD, function)
 
 
 def bench_options(function: F) -> F:
-    return _apply(_BENCH, function)
+    return _apply((_DEVICE, _PRECISION, _SEED, _time_budget(), *_LIMITS), function)
+
+
+def limited_bench_options(time_budget: str) -> Callable[[F], F]:
+    """For a command that goes on as long as it may, and so has a budget unless another is given."""
+    return lambda function: _apply((_DEVICE, _PRECISION, _SEED, _time_budget(time_budget), *_LIMITS), function)
+
+
+def bench_options_without_precision(function: F) -> F:
+    """For a command that is told of the precision in another way."""
+    return _apply((_DEVICE, _SEED, _time_budget(), *_LIMITS), function)
 
 
 def local_ranks_option(function: F) -> F:
@@ -97,11 +113,16 @@ def _apply(options: tuple[Callable[[F], F], ...], function: F) -> F:
     return function
 
 
+def given(name: str) -> bool:
+    """Whether the user said something about a parameter, on the command line or in the project file."""
+    return click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+
+
 def take_bench(values: dict[str, Any]) -> Bench:
     """Remove the bench's options from the parsed values and make the record of them."""
     return Bench(
         device=values.pop("device") or "auto",
-        precision=values.pop("precision"),
+        precision=values.pop("precision", "fp32"),
         seed=values.pop("seed"),
         runner=values.pop("runner"),
         time_budget_seconds=values.pop("time_budget"),

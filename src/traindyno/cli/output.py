@@ -13,7 +13,7 @@ import click
 from traindyno.cli.errors import tell_error
 from traindyno.cli.json_frame import print_answer
 from traindyno.cli.options import store_options
-from traindyno.core.answers import Document, Rehearsal
+from traindyno.core.answers import Document, FindAnswer, Rehearsal
 from traindyno.core.errors import TraindynoError
 
 if TYPE_CHECKING:
@@ -33,6 +33,14 @@ def output_options(function: F) -> F:
     function = click.option("-v", "--verbose", is_flag=True, help="Tell every phase of every trial.")(function)
     function = click.option("-q", "--quiet", is_flag=True, help="No progress, warnings only.")(function)
     return store_options(function)
+
+
+def toml_option(function: F) -> F:
+    """For commands that may have the settings that `find` recommends."""
+    return click.option(
+        "--export-toml", type=click.Path(path_type=Path), metavar="FILE",
+        help="Write the settings that `find` recommends, for `verify`, --baseline and traindyno.apply.",
+    )(function)  # fmt: skip
 
 
 def report_option(function: F) -> F:
@@ -55,7 +63,7 @@ class Output:
         from traindyno.app.library import report_folder
         from traindyno.report.exports import Exporter
 
-        exporter = Exporter.prepare({name: values.pop(f"export_{name}") for name in FORMATS})
+        exporter = Exporter.prepare({name: values.pop(f"export_{name}", None) for name in (*FORMATS, "toml")})
         folder = None if values.pop("no_report", True) else report_folder(store)
         return cls(values.pop("as_json"), values.pop("quiet"), values.pop("verbose"), exporter, folder)
 
@@ -91,13 +99,13 @@ class Output:
         if self.report_folder is None or document.study is None:
             return document
         path = self.report_folder / f"{document.study}.html"
-        document = msgspec.structs.replace(document, report=str(path))
+        with_report = msgspec.structs.replace(document, report=str(path), answer=_naming(document.answer, path))
         try:
-            write_report(document, path)
+            write_report(with_report, path)
         except (OSError, TraindynoError) as error:
             click.secho(f"warning: the report could not be written: {error}", fg="yellow", err=True)
-            document = msgspec.structs.replace(document, report=None)
-        return document
+            return document
+        return with_report
 
     def _print(self, document: Document) -> None:
         from traindyno.report.renderers.console import render_console, render_console_notes
@@ -109,6 +117,13 @@ class Output:
         width = terminal_width()
         click.echo(render_console(document, width, wants_color(sys.stdout), notes=False), nl=False)
         click.echo(render_console_notes(document, width, wants_color(sys.stderr)), nl=False, err=True)
+
+
+def _naming(answer: Any, report: Path) -> Any:
+    """The answer of `find` says itself where its report is."""
+    import msgspec
+
+    return msgspec.structs.replace(answer, report=str(report)) if isinstance(answer, FindAnswer) else answer
 
 
 def write_report(document: Document, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Types of option values: durations, memory, shares, sweeps. Mistakes are answered in the product's own words."""
+"""Types of option values: durations, memory, shares, prices, sweeps. Mistakes are told in the product's own words."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from traindyno.core.errors import UsageError
-from traindyno.core.sweeps import parse_sweep
-from traindyno.core.units import parse_bytes, parse_seconds, parse_share
+from traindyno.core.sweeps import parse_range, parse_sweep
+from traindyno.core.units import parse_bytes, parse_price, parse_seconds, parse_share
 
 
 class Parsed(click.ParamType[Any]):
@@ -18,10 +18,10 @@ class Parsed(click.ParamType[Any]):
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
+        if not isinstance(value, (str, bool)):
             return value
         try:
-            return self._parse(value)
+            return self._parse(str(value))  # `true` in the project file is no text, but nothing to let through either
         except UsageError as error:
             option = f" (option {param.opts[-1]})" if param is not None else ""
             raise UsageError(error.message + option, error.hint) from None
@@ -38,5 +38,7 @@ def parse_counts(text: str) -> tuple[int, ...]:
 DURATION = Parsed("duration", parse_seconds)
 MEMORY = Parsed("memory", parse_bytes)
 SHARE = Parsed("share", parse_share)
+PRICE = Parsed("price", parse_price)
 SWEEP = Parsed("sizes", parse_sweep)
+BATCH_RANGE = Parsed("range", parse_range)
 COUNTS = Parsed("counts", parse_counts)

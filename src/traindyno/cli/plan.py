@@ -9,7 +9,7 @@ from traindyno.cli.curve_options import curve_options, take_curve
 from traindyno.cli.embedded import with_embedded
 from traindyno.cli.options import bench_options, workload_options
 from traindyno.cli.output import Output, output_options, report_option
-from traindyno.cli.parameters import DURATION
+from traindyno.cli.parameters import DURATION, PRICE
 from traindyno.core.errors import UsageError
 from traindyno.core.requests import PlanRequest
 
@@ -28,7 +28,7 @@ MEASURING = (
 @click.option(
     "--eval-examples", type=click.IntRange(1), help="Examples per evaluation. [default: a tenth of --examples]"
 )
-@click.option("--price-per-hour", type=click.FloatRange(0), metavar="PRICE", help="Price of this machine.")
+@click.option("--price-per-hour", type=PRICE, metavar="PRICE", help="Price of this machine.")
 @click.option("--validate", is_flag=True, help="Train a while and print how far the prediction was off.")
 @click.option(
     "--validate-for", type=DURATION, default="60s", show_default=True, metavar="TIME",

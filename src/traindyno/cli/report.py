@@ -13,7 +13,8 @@ from traindyno.cli.options import store_options
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @store_options
 def command(study: str, file: Path | None, store: str, as_json: bool) -> int:
-    """Write the report of STUDY to FILE; its ending chooses the format (.html, .png, .svg, .md, .csv, .json).
+    """Write the report of STUDY to FILE; its ending chooses the format (.html, .png, .svg, .md, .csv, .json;
+    .toml for the settings of a `find` study).
 
     Without FILE, the HTML report is written beside the store.
     """

@@ -4,16 +4,18 @@ from collections.abc import Callable
 
 from traindyno.app.context import Context
 from traindyno.app.interrupts import catching_interrupts
-from traindyno.cli.output import Output
+from traindyno.cli.output import EXIT_DONE, EXIT_FAILED, Output
 from traindyno.cli.progress import showing_progress
-from traindyno.core.answers import Document
+from traindyno.core.answers import Document, VerifyAnswer
 
 
 def run(use_case: Callable[[Context], Document], output: Output, store: str, name: str | None) -> int:
-    """Show progress while the use case runs, then deliver its document."""
+    """Show progress while the use case runs, then deliver its document. A gain that does not hold is a failure."""
     with (
         catching_interrupts() as interrupts,
         showing_progress(quiet=output.quiet, verbose=output.verbose) as emit,
     ):
         document = use_case(Context(store=store, name=name, emit=emit, should_stop=interrupts))
-    return output.deliver(document)
+    code = output.deliver(document)
+    lost = isinstance(document.answer, VerifyAnswer) and document.answer.holds is False
+    return code or (EXIT_FAILED if lost else EXIT_DONE)

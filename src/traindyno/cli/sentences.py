@@ -75,7 +75,8 @@ def describe_start(event: TrialStarted) -> str:
 
 def describe_progress(progress: TrialProgress) -> str:
     rate = "" if progress.step_seconds is None else f", {format_seconds(progress.step_seconds)}/step"
-    return f"{progress.phase}, {progress.steps} steps{rate}{_reading(progress.reading)}"
+    steps = f", {progress.steps} steps" if progress.steps else ""
+    return f"{progress.phase}{steps}{rate}{_reading(progress.reading)}"
 
 
 def _reading(reading: Reading | None) -> str:

@@ -5,9 +5,10 @@ from typing import Any, TypeVar
 
 import click
 
+from traindyno.cli.options import given
 from traindyno.core.records import Settings
 from traindyno.core.requests import Bench
-from traindyno.core.settings_text import parse_knobs
+from traindyno.core.settings_text import WITH_OPTIONS, parse_knobs
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,6 +54,12 @@ def further_setting_options(function: F) -> F:
     for option in reversed(_FURTHER):
         function = option(function)
     return function
+
+
+def given_settings(values: dict[str, Any]) -> dict[str, Any]:
+    """The settings that the user gave an option for, by name."""
+    named = {name: option.lstrip("-").replace("-", "_") for name, option in WITH_OPTIONS.items() if name != "device"}
+    return {name: values[option] for name, option in named.items() if given(option)} | parse_knobs(values["knobs"])
 
 
 def take_settings(values: dict[str, Any], bench: Bench, batch_size: int | None = None) -> Settings:

@@ -6,6 +6,7 @@ import click
 
 from traindyno.cli.options import bench_options, take_bench, take_workload, workload_options
 from traindyno.cli.output import Output, output_options, report_option
+from traindyno.cli.parameters import PRICE
 from traindyno.cli.setting_options import setting_options, take_settings
 from traindyno.core.requests import SoakRequest
 
@@ -26,8 +27,8 @@ from traindyno.core.requests import SoakRequest
     "--epoch-examples", type=click.IntRange(1), metavar="N",
     help="Examples in an epoch, for energy and cost. [default: those of the data]",
 )  # fmt: skip
-@click.option("--price-per-hour", type=click.FloatRange(0), metavar="PRICE", help="Price of this machine.")
-@click.option("--price-per-kwh", type=click.FloatRange(0), metavar="PRICE", help="Price of the GPU's energy.")
+@click.option("--price-per-hour", type=PRICE, metavar="PRICE", help="Price of this machine.")
+@click.option("--price-per-kwh", type=PRICE, metavar="PRICE", help="Price of the GPU's energy.")
 @bench_options
 @click.option("--dry-run", is_flag=True, help="Print the plan and its cost, measure nothing.")
 @report_option

@@ -7,6 +7,7 @@ import msgspec
 from traindyno.core.base import Record
 from traindyno.core.loading import Decoder
 from traindyno.core.records import Precision, Settings, WorkloadSpec
+from traindyno.core.setups import Setup
 
 Choice = Literal["recommended", "fastest", "largest"]
 
@@ -153,6 +154,45 @@ class SoakRequest(Record, frozen=True, tag_field="command", tag="soak"):
     price_per_kwh: float | None = None
 
 
+class FindRequest(Record, frozen=True, tag_field="command", tag="find"):
+    """`settings` are the baseline's, which trains from the workload's data.
+
+    `keep` names what must not change: settings, `data` or `augmentation`. `batch_range` are the ends between which the
+    batch may change in what is recommended; without it the user's own batch is kept there, and a free one only shown
+    beside it. `also` are further sources of the same examples that may be used. `prepare` is a folder into which the
+    data may be prepared. `margin` of the memory is held back.
+    """
+
+    workload: WorkloadSpec
+    bench: Bench
+    settings: Settings
+    keep: tuple[str, ...] = ()
+    batch_range: tuple[int, int] | None = None
+    also: tuple[str, ...] = ()
+    prepare: str | None = None
+    margin: float = 0.05
+    epochs: float | None = None
+    epoch_examples: int | None = None
+    learning_rate: float | None = None
+    repeats: int = 3
+    trial_seconds: float = 3.0
+    local_ranks: int = 1
+
+
+class VerifyRequest(Record, frozen=True, tag_field="command", tag="verify"):
+    """Two ways to train the same workload, and what the second was promised to gain; `file` says where that stands."""
+
+    workload: WorkloadSpec
+    bench: Bench
+    baseline: Setup
+    recommended: Setup
+    promised_speedup: float | None = None
+    promised_ci95: tuple[float, float] | None = None
+    repeats: int = 5
+    trial_seconds: float = 3.0
+    file: str | None = None
+
+
 Request = (
     MaxBatchRequest
     | ThroughputRequest
@@ -162,6 +202,8 @@ Request = (
     | AnatomyRequest
     | SwitchesRequest
     | SoakRequest
+    | FindRequest
+    | VerifyRequest
 )
 
 

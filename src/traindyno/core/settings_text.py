@@ -42,7 +42,19 @@ def parse_knob(text: str) -> tuple[str, Any]:
     name = _name(written)
     if not equals or not value:
         raise UsageError(f"{text!r} gives {name} no value", f"write {name}={_choices(name)}")
-    return name, _value(name, value)
+    return name, parse_value(name, value)
+
+
+def parse_value(name: str, text: str) -> Any:
+    """Read the value of any setting; a mistake is answered with the choices there are."""
+    kind, word = _kinds()[name], text.lower()
+    if kind is bool and word in _TRUTHS:
+        return _TRUTHS[word]
+    if get_origin(kind) is Literal and word.replace("_", "-") in _same_dashes(kind):
+        return _same_dashes(kind)[word.replace("_", "-")]
+    if _is_number(kind) and word.isascii() and word.isdigit() and int(word) >= _least(name):
+        return int(word)
+    raise UsageError(f"{name} cannot be {text!r}", f"write {name}={_choices(name)}")
 
 
 def format_knobs(settings: Settings) -> list[str]:
@@ -63,23 +75,16 @@ def _name(written: str) -> str:
     raise UsageError(f"there is no setting {written!r}", known)
 
 
-def _value(name: str, text: str) -> Any:
-    kind, word = _kinds()[name], text.lower()
-    if kind is bool and word in _TRUTHS:
-        return _TRUTHS[word]
-    if get_origin(kind) is Literal and word.replace("_", "-") in _same_dashes(kind):
-        return _same_dashes(kind)[word.replace("_", "-")]
-    if _is_number(kind) and word.isascii() and word.isdigit() and int(word) >= 1:
-        return int(word)
-    raise UsageError(f"{name} cannot be {text!r}", f"write {name}={_choices(name)}")
-
-
 def _choices(name: str) -> str:
     """`none|default|reduce-overhead`, or what else the value may be."""
     kind = _kinds()[name]
     if get_origin(kind) is Literal:
         return "|".join(get_args(kind))
-    return "true|false" if kind is bool else "N, a whole number from 1"
+    return "true|false" if kind is bool else f"N, a whole number from {_least(name)}"
+
+
+def _least(name: str) -> int:
+    return 0 if name == "num_workers" else 1
 
 
 def _same_dashes(kind: Any) -> dict[str, str]:

@@ -30,6 +30,16 @@ def parse_sweep(text: str) -> Sweep:
     return Sweep(sizes=tuple(sorted({_size(int(part)) for part in parts})))
 
 
+def parse_range(text: str) -> tuple[int, int]:
+    """Read `64..512`, both ends among it."""
+    span = re.fullmatch(r"\s*(\d+)\.\.(\d+)\s*", text)
+    if span is None:
+        raise UsageError(f"{text!r} is not a range of batch sizes", "write 64..512")
+    swept = _span(text, int(span[1]), int(span[2]))
+    assert swept.largest is not None
+    return swept.smallest, swept.largest
+
+
 def _span(text: str, smallest: int, largest: int | None) -> Sweep:
     if largest is not None and largest < smallest:
         raise UsageError(f"{text!r} ends before it begins", f"write {largest}..{smallest}")

@@ -1,4 +1,4 @@
-"""Quantities as people write them, and back: bytes, durations, shares, rates. SI seconds and bytes inside."""
+"""Quantities as people write them, and back: bytes, durations, shares, prices, rates. SI seconds and bytes inside."""
 
 import math
 import re
@@ -38,6 +38,25 @@ def parse_share(text: str) -> float:
     if not 0 <= share < 1:
         raise UsageError(f"{text!r} is not a share between 0 and 100 %", "write it as 5% or 0.05")
     return share
+
+
+def parse_price(text: str) -> float:
+    """`3.5`, in whatever currency."""
+    try:
+        return check_price(float(text))
+    except ValueError:
+        raise _no_price(text) from None
+
+
+def check_price(price: float) -> float:
+    """The price itself, unless nothing can cost that: below zero, without end, or no number."""
+    if not 0 <= price < math.inf:
+        raise _no_price(str(price))
+    return price
+
+
+def _no_price(text: str) -> UsageError:
+    return UsageError(f"{text!r} is not a price", "write it as a number from 0 on, such as 3.5")
 
 
 def format_bytes(count: float | None) -> str:

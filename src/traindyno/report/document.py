@@ -10,6 +10,7 @@ from traindyno.core.answers import (
     AnatomyAnswer,
     CompareAnswer,
     Document,
+    FindAnswer,
     LoaderAnswer,
     MaxBatchAnswer,
     PlanAnswer,
@@ -17,6 +18,7 @@ from traindyno.core.answers import (
     StallsAnswer,
     SwitchesAnswer,
     ThroughputAnswer,
+    VerifyAnswer,
 )
 from traindyno.core.errors import TraindynoError
 from traindyno.core.records import TrialRecord
@@ -32,6 +34,8 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "anatomy": AnatomyAnswer,
     "switches": SwitchesAnswer,
     "soak": SoakAnswer,
+    "find": FindAnswer,
+    "verify": VerifyAnswer,
 }
 
 

@@ -12,6 +12,7 @@ from traindyno.core.base import Record
 from traindyno.core.requests import (
     AnatomyRequest,
     Bench,
+    FindRequest,
     LoaderRequest,
     MaxBatchRequest,
     PlanRequest,
@@ -20,6 +21,7 @@ from traindyno.core.requests import (
     StallsRequest,
     SwitchesRequest,
     ThroughputRequest,
+    VerifyRequest,
 )
 
 _UNITS = {"_seconds": "s", "_bytes": ""}
@@ -71,6 +73,10 @@ def _words(request: Request) -> list[str]:
         return ["switches", *_switches(request)]
     if isinstance(request, SoakRequest):
         return ["soak", *_soak(request)]
+    if isinstance(request, FindRequest):
+        return ["find", *_find(request)]
+    if isinstance(request, VerifyRequest):
+        return ["verify", *_verify(request)]
     return ["throughput", *_curve(request)]
 
 
@@ -118,6 +124,22 @@ def _switches(request: SwitchesRequest) -> list[str]:
     names = [word for option, switches in named if switches for word in (option, ",".join(switches))]
     workload = ["--model", request.workload.model, *_options(request.workload)]
     return [*workload, *_options(request.bench), *settings, *names, *_options(request)]
+
+
+def _find(request: FindRequest) -> list[str]:
+    """The baseline in options, whether they came from a file or not."""
+    settings = ["--batch-size", str(request.settings.batch_size), *settings_words(request.settings)]
+    kept = ["--keep", ",".join(request.keep)] if request.keep else []
+    spans = [] if request.batch_range is None else ["--batch-range", "{}..{}".format(*request.batch_range)]
+    also = [word for source in request.also for word in ("--also", source)]
+    workload = ["--model", request.workload.model, *_options(request.workload)]
+    return [*workload, *_options(request.bench), *settings, *kept, *spans, *also, *_options(request)]
+
+
+def _verify(request: VerifyRequest) -> list[str]:
+    code = ["--model", request.workload.model] if request.workload.runs_user_code else []
+    own = _options(request, skip=("file", "promised_speedup"))
+    return [request.file or "SETTINGS", *code, *_options(request.bench, skip=("precision",)), *own]
 
 
 def _list(name: str, numbers: tuple[int, ...] | None) -> list[str]:

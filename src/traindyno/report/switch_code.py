@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+FLAGS = ("expandable_segments", "determinism", "cudnn_benchmark", "tf32", "threads")
+"""Settings that hold for the whole process; their lines stand before all else."""
 TF32_OF = {"all": (True, True), "convolutions": (True, False), "none": (False, False)}
 DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
 KERNELS = {"fused": ", fused=True", "foreach": ", foreach=True", "loop": ", foreach=False, fused=False", "auto": ""}
@@ -21,13 +23,23 @@ def switch_code(switches: dict[str, Any], device: str | None, *, training: bool 
     """What to write into a training script, in the order in which it must stand there."""
     scales = training and switches.get("precision") == "fp16"
     lines = ["scaler = torch.amp.GradScaler()  # once, before the loop"] if scales else []
-    lines += [line for name, write in _WRITERS.items() if name in switches for line in write(switches[name])]
+    lines += lines_of(switches)
     if switches.get("precision") in DTYPES:
-        autocast = _autocast(switches["precision"], "cpu" if device == "cpu" else "cuda")
+        autocast = autocast_text(switches["precision"], "cpu" if device == "cpu" else "cuda")
         lines += _training(switches["precision"], autocast) if training else _inference(autocast)
     elif "precision" in switches:
         lines.append("# without torch.autocast")
     return "\n".join([*_legend(lines), *lines])
+
+
+def lines_of(switches: dict[str, Any]) -> list[str]:
+    """The lines of those switches that have some of their own; what is null stays as torch has it."""
+    known = {name: write for name, write in _WRITERS.items() if switches.get(name) is not None}
+    return [line for name, write in known.items() for line in write(switches[name])]
+
+
+def autocast_text(precision: str, device: str) -> str:
+    return f'torch.autocast("{device}", dtype=torch.{DTYPES[precision]})'
 
 
 def _legend(lines: list[str]) -> list[str]:
@@ -42,10 +54,6 @@ def _legend(lines: list[str]) -> list[str]:
     return [f"# {'; '.join(told)}"] if told else []
 
 
-def _autocast(precision: str, device: str) -> str:
-    return f'torch.autocast("{device}", dtype=torch.{DTYPES[precision]})'
-
-
 def _training(precision: str, autocast: str) -> list[str]:
     """The loss; in fp16 it is scaled, or small gradients would be lost."""
     loss = [f"with {autocast}:", "    loss = criterion(model(x), y)"]
@@ -57,6 +65,13 @@ def _training(precision: str, autocast: str) -> list[str]:
 
 def _inference(autocast: str) -> list[str]:
     return [f"with torch.inference_mode(), {autocast}:", "    output = model(x)"]
+
+
+def _determinism(value: str) -> list[str]:
+    cublas = ['os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # before torch touches the GPU']
+    everywhere = [f"torch.use_deterministic_algorithms({value == 'all'})"]
+    cudnn = [f"torch.backends.cudnn.deterministic = {value != 'none'}"]
+    return [*(cublas if value == "all" else []), *cudnn, *(everywhere if value != "cudnn" else [])]
 
 
 def _tf32(value: str) -> list[str]:
@@ -90,6 +105,7 @@ _WRITERS: dict[str, Callable[[Any], list[str]]] = {
     "expandable_segments": lambda value: [
         f'os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:{value}"  # before torch touches the GPU'
     ],
+    "determinism": _determinism,
     "cudnn_benchmark": lambda value: [f"torch.backends.cudnn.benchmark = {value}"],
     "tf32": _tf32,
     "threads": lambda value: [f"torch.set_num_threads({value})"],

@@ -16,6 +16,7 @@ OK = "ok"
 OUT_OF_MEMORY = frozenset({"out_of_device_memory", "out_of_host_memory"})
 LOADING = ("probe", "load", "feed", "anatomy")
 """Kinds of trials in which examples are loaded, so that the knobs of the loader mean something."""
+OF_LOADER = ("num_workers", "prefetch_factor", "persistent_workers", "decoder")
 DEPTHS = {"bytes": "bytes only", "pixels": "decode only"}
 SOURCES = {"memory": "held in RAM", "prepared": "prepared"}
 
@@ -75,14 +76,18 @@ def fed_words(kind: str, data: str, settings: Mapping[str, Any], feed: Mapping[s
 def switched_words(kind: str, settings: Mapping[str, Any], against: Mapping[str, Any] | None) -> str:
     """`compile=default on precision=bf16`: what a trial has that what it is compared with has not, and what both have.
 
-    A trial of losses is compared with nothing; it has what is not usual. Other trials have nothing to tell.
+    A trial that is compared with nothing has what is not usual. What examples are loaded with is for `fed_words` to
+    tell, and of a loader alone there is nothing else.
     """
-    if kind == "losses":
-        return _changes(settings, _usual(settings))
     if against is None:
-        return ""
-    held = _changes(against, _usual(against))
+        return "" if kind == "load" else _unusual(settings, (*OF_LOADER, "pin_memory"))
+    held = _unusual(against, OF_LOADER)
     return f"{_changes(settings, against)} on {held}" if held else _changes(settings, against)
+
+
+def _unusual(settings: Mapping[str, Any], left_out: tuple[str, ...]) -> str:
+    told = {name: value for name, value in settings.items() if name not in left_out}
+    return _changes(told, _usual(settings))
 
 
 def _usual(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,6 +68,22 @@ class Sheet(Record, frozen=True):
     rows: tuple[tuple[Number, ...], ...]
 
 
+class Chapter(Record, frozen=True):
+    """A part of the page under a heading of its own: a picture, then sentences, then tables."""
+
+    heading: str
+    chart: dict[str, Any] | None = None
+    lines: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+
+class Snippet(Record, frozen=True):
+    """A text to copy, and what it is for."""
+
+    title: str
+    text: str
+
+
 def nothing(document: Document) -> tuple[Any, ...]:
     """For what a kind of answer does not have."""
     return ()
@@ -76,7 +92,9 @@ def nothing(document: Document) -> tuple[Any, ...]:
 class View(Record, frozen=True):
     """How one kind of answer is told. `alerts` stand above everything else; `chart` is an Altair spec.
 
-    `method` adds to what is said of all trials how this answer came about.
+    `method` adds to what is said of all trials how this answer came about. `snippets` are texts to copy beside those
+    of `adoptions`. With `answer_first` the first line of the conclusion stands above everything and the verdicts above
+    its other lines. `chapters` take the place of chart and tables on a page.
     """
 
     title: Callable[[Document], str]
@@ -88,4 +106,7 @@ class View(Record, frozen=True):
     chart: Callable[[Document], dict[str, Any] | None]
     adoptions: Callable[[Document], tuple[Adoption, ...]] = nothing
     alerts: Callable[[Document], tuple[str, ...]] = nothing
+    snippets: Callable[[Document], tuple[Snippet, ...]] = nothing
+    chapters: Callable[[Document], tuple[Chapter, ...]] = nothing
+    answer_first: bool = False
     method: str | None = None

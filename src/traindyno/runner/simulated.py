@@ -81,6 +81,7 @@ class SimulatedRunner:
         usual = batch_seconds(self._profile, spec, resident) if _is_fed(spec) else resident
         typical = usual * math.exp(chance.gauss(0, self._profile.noise))
         steps = spec.budget.steps or max(1, round(0.1 / typical))
+        steps = max(1, steps // BLOCKS) if spec.kind == "losses" else steps
         per_step = sorted(typical * math.exp(chance.gauss(0, self._profile.noise)) for _ in range(BLOCKS))
         return Measurement(
             batch_size=size,

@@ -14,6 +14,7 @@ from traindyno.worker.errors import (
     DataError,
     DoesNotApplyError,
     LargerThanDataError,
+    NothingToLoadError,
 )
 from traindyno.worker.loader_errors import loader_outcome, loader_remedy, worker_error
 from traindyno.worker.steps import NonfiniteLossError
@@ -106,6 +107,8 @@ def failure_of(error: BaseException, device: Device | None, phase: str) -> Failu
         details |= {"code": "larger_than_data", "examples_in_data": str(error.examples)}
     if isinstance(error, DoesNotApplyError | CompileFailedError):
         details["code"] = "compile_failed" if isinstance(error, CompileFailedError) else "does_not_apply"
+    if isinstance(error, NothingToLoadError):
+        details["code"] = "nothing_to_load"
     cause = cause_of(error)
     in_worker = worker_error(cause)
     told, place = own_traceback(cause) if in_worker is None else (in_worker.traceback, in_worker.place)

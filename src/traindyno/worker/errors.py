@@ -1,6 +1,6 @@
 """Faults inside a trial whose origin decides how the trial is classified."""
 
-from traindyno.core.errors import TraindynoError
+from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.records import Failure
 
 
@@ -18,6 +18,10 @@ class DoesNotApplyError(TraindynoError):
 
 class CompileFailedError(TraindynoError):
     """torch.compile could not make anything of the model. Trials without it can go on."""
+
+
+class NothingToLoadError(UsageError):
+    """A loader was asked for, and the workload makes its batches up on the device. It can run without one."""
 
 
 class DataError(Exception):

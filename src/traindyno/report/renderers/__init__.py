@@ -10,6 +10,7 @@ from traindyno.report.renderers.html_page import render_html
 from traindyno.report.renderers.json_text import render_json
 from traindyno.report.renderers.markdown import render_markdown
 from traindyno.report.renderers.pictures import render_png, render_svg
+from traindyno.report.renderers.toml_text import render_toml
 
 
 class Renderer(Record, frozen=True):
@@ -27,6 +28,7 @@ RENDERERS: dict[str, Renderer] = {
     "html": Renderer(render=render_html, endings=(".html", ".htm")),
     "png": Renderer(render=render_png, endings=(".png",)),
     "svg": Renderer(render=render_svg, endings=(".svg",)),
+    "toml": Renderer(render=render_toml, endings=(".toml",)),
 }
 
 

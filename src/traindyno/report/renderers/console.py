@@ -62,6 +62,9 @@ def _result(document: Document, width: int) -> "Iterator[RenderableType]":
     yield Text(clean(view.title(document)), style="bold")
     if device_name(document):
         yield Text(f"on {device_name(document)}", style="dim")
+    first, *others = view.conclusion(document) or ("",)
+    if view.answer_first:
+        yield Text(clean(first), style="bold green")
     tables = view.tables(document)
     for number, table in enumerate(tables, 1):
         # The next table brings its own blank line.
@@ -70,12 +73,12 @@ def _result(document: Document, width: int) -> "Iterator[RenderableType]":
     verdicts = view.verdicts(document)
     if verdicts and tables and tables[-1].legend:
         yield Text("")
-    yield from (_hanging("• ", line) for line in verdicts)
-    if verdicts or any(table.legend for table in tables):
-        yield Text("")
-    first, *others = view.conclusion(document) or ("",)
-    yield Text(clean(first), style="bold green")
-    yield from (Text(clean(line)) for line in others)
+    yield from (_hanging("• ", line) for line in (*verdicts, *(others if view.answer_first else ())))
+    if not view.answer_first:
+        if verdicts or any(table.legend for table in tables):
+            yield Text("")
+        yield Text(clean(first), style="bold green")
+        yield from (Text(clean(line)) for line in others)
     yield from (_hanging("    ", line, "") for line in measured_code(view.adoptions(document)))
 
 

@@ -1,5 +1,7 @@
 """The report as one HTML file: opens without network, reads without JavaScript, escapes everything."""
 
+from typing import Any
+
 from traindyno.core.answers import Document
 from traindyno.report.conditions import device_name, machine_facts, observed_conditions
 from traindyno.report.document import is_simulated
@@ -7,6 +9,7 @@ from traindyno.report.renderers.html_parts import (
     bullets,
     escape,
     facts_grid,
+    folded,
     paragraph,
     preformatted,
     table_html,
@@ -17,7 +20,7 @@ from traindyno.report.renderers.html_trials import trials_section
 from traindyno.report.renderers.pictures import draw_svg
 from traindyno.report.reproduce import reproduce_command
 from traindyno.report.settings_text import code_text, toml
-from traindyno.report.view import Headline
+from traindyno.report.view import Chapter, Headline
 from traindyno.report.views import view_of
 
 METHOD = (
@@ -39,9 +42,7 @@ def render_html(document: Document) -> str:
         _banners(document),
         _answer(document),
         _settings(document),
-        _section("Conditions", _conditions(document)),
-        _section("Chart", _chart(document, title)),
-        _section("Figures", "".join(table_html(table) for table in view_of(document).tables(document))),
+        *_middle(document, title),
         _section("Every trial", trials_section(document)),
         _section("Method", _method(document)),
         _section("Run it again", _reproduce(document)),
@@ -58,6 +59,20 @@ def render_html(document: Document) -> str:
 
 def _section(name: str, content: str) -> str:
     return f'<section id="{name.lower().replace(" ", "-")}"><h2>{name}</h2>{content}</section>' if content else ""
+
+
+def _middle(document: Document, title: str) -> tuple[str, ...]:
+    """Conditions, chart and figures; an answer in chapters has all its figures there, and the conditions behind."""
+    view, conditions = view_of(document), _section("Conditions", _conditions(document))
+    if chapters := view.chapters(document):
+        return (*(_chapter(chapter) for chapter in chapters), conditions)
+    tables = "".join(table_html(table) for table in view.tables(document))
+    return conditions, _section("Chart", _picture(view.chart(document), title)), _section("Figures", tables)
+
+
+def _chapter(chapter: Chapter) -> str:
+    tables = "".join(table_html(table) for table in chapter.tables)
+    return _section(chapter.heading, _picture(chapter.chart, chapter.heading) + bullets(chapter.lines) + tables)
 
 
 def _method(document: Document) -> str:
@@ -95,9 +110,10 @@ def _answer(document: Document) -> str:
     headline = view.headline(document)
     first, *others = view.conclusion(document) or ("",)
     lines = paragraph(first, "conclusion first") if headline is None else ""
-    lines += "".join(paragraph(line, "conclusion") for line in others)
+    lines += "" if view.answer_first else "".join(paragraph(line, "conclusion") for line in others)
+    points = bullets((*view.verdicts(document), *(others if view.answer_first else ())))
     big = "" if headline is None else _headline(headline)
-    return f'<section id="answer" class="card answer">{big}{lines}{bullets(view.verdicts(document))}</section>'
+    return f'<section id="answer" class="card answer">{big}{lines}{points}</section>'
 
 
 def _headline(headline: Headline) -> str:
@@ -107,16 +123,20 @@ def _headline(headline: Headline) -> str:
 
 
 def _settings(document: Document) -> str:
-    adoptions = view_of(document).adoptions(document)
-    blocks = "".join(preformatted(toml(item)) + preformatted(code_text(item), wraps=True) for item in adoptions)
-    return _section("Settings to copy", blocks)
+    view = view_of(document)
+    blocks = [preformatted(toml(item)) + preformatted(code_text(item), wraps=True) for item in view.adoptions(document)]
+    snippets = view.snippets(document)
+    blocks += [
+        folded(snippet.title, preformatted(snippet.text, wraps=True), is_open=snippet is snippets[0])
+        for snippet in snippets
+    ]
+    return _section("Settings to copy", "".join(blocks))
 
 
-def _chart(document: Document, title: str) -> str:
-    chart = view_of(document).chart(document)
+def _picture(chart: dict[str, Any] | None, label: str) -> str:
     if chart is None:
         return ""
-    return f'<div class="chart" role="img" aria-label="{escape(title)}">{draw_svg(chart)}</div>'
+    return f'<div class="chart" role="img" aria-label="{escape(label)}">{draw_svg(chart)}</div>'
 
 
 def _reproduce(document: Document) -> str:

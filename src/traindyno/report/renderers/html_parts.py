@@ -37,9 +37,9 @@ def end_of(text: str, limit_bytes: int) -> str:
     return text if start == 0 else CUT + text[start:]
 
 
-def folded(summary: str, content: str) -> str:
-    """What a reader may open."""
-    return f"<details><summary>{escape(summary)}</summary>{content}</details>"
+def folded(summary: str, content: str, is_open: bool = False) -> str:
+    """What a reader may open, or close."""
+    return f"<details{' open' if is_open else ''}><summary>{escape(summary)}</summary>{content}</details>"
 
 
 def facts_table(facts: Iterable[tuple[str, str]]) -> str:

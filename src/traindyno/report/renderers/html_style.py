@@ -54,6 +54,7 @@ tr.good td { font-weight: 600; }
 tr.bad td { color: var(--bad); background-color: var(--bad-soft); }
 tr.bad.open td { border-bottom: 0; }
 .trials > table > tbody > tr > td { white-space: nowrap; }
+.trials > table > tbody > tr:not(.evidence) > td:nth-child(2) { white-space: normal; min-width: 15rem; }
 .trials > table > tbody > tr.evidence > td { white-space: normal; padding-top: 0; }
 .evidence > td > details { position: sticky; left: .7rem; max-width: min(56rem, 100vw - 4rem); }
 table.facts th { width: 9rem; font-weight: 400; font-size: .93rem; vertical-align: top; }

@@ -18,6 +18,8 @@ def render_markdown(document: Document) -> str:
     view = view_of(document)
     machine = device_name(document)
     first, *others = view.conclusion(document) or ("",)
+    verdicts = view.verdicts(document)
+    others = [*verdicts, *others] if view.answer_first else others
     blocks = [
         f"## {escape(view.title(document))}",
         "**SIMULATED: these figures were made up by the simulated runner, not measured.**"
@@ -30,8 +32,9 @@ def render_markdown(document: Document) -> str:
         ),
         *(f"```\n{clean(line)}\n```" for line in measured_code(view.adoptions(document))),
         *(_table(table) for table in view.tables(document)),
-        _bullets(view.verdicts(document)),
+        "" if view.answer_first else _bullets(verdicts),
         _bullets(tuple(f"Warning: {warning}" for warning in document.warnings)),
+        *(f"### {escape(snippet.title)}\n\n```\n{clean(snippet.text)}\n```" for snippet in view.snippets(document)),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 

@@ -4,6 +4,7 @@ from traindyno.core.answers import (
     AnatomyAnswer,
     CompareAnswer,
     Document,
+    FindAnswer,
     LoaderAnswer,
     MaxBatchAnswer,
     PlanAnswer,
@@ -11,11 +12,13 @@ from traindyno.core.answers import (
     StallsAnswer,
     SwitchesAnswer,
     ThroughputAnswer,
+    VerifyAnswer,
 )
 from traindyno.report.document import answers_of
 from traindyno.report.view import View
 from traindyno.report.views.anatomy import ANATOMY
 from traindyno.report.views.compare import COMPARE
+from traindyno.report.views.find import FIND
 from traindyno.report.views.loader import LOADER
 from traindyno.report.views.max_batch import MAX_BATCH
 from traindyno.report.views.plan import PLAN
@@ -24,6 +27,7 @@ from traindyno.report.views.stalls import STALLS
 from traindyno.report.views.switches import SWITCHES
 from traindyno.report.views.throughput import THROUGHPUT
 from traindyno.report.views.unanswered import UNANSWERED
+from traindyno.report.views.verify import VERIFY
 
 VIEWS: dict[type, View] = {
     MaxBatchAnswer: MAX_BATCH,
@@ -35,6 +39,8 @@ VIEWS: dict[type, View] = {
     SwitchesAnswer: SWITCHES,
     SoakAnswer: SOAK,
     AnatomyAnswer: ANATOMY,
+    FindAnswer: FIND,
+    VerifyAnswer: VERIFY,
 }
 
 

@@ -9,7 +9,8 @@ from traindyno.analysis.switch_findings import Findings, Members
 from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall, loss_spread
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, Settings, TrialRecord, TrialSpec
-from traindyno.search.switches.trying import Trying, Wanted, losses_batch, losses_spec
+from traindyno.search.replaying import Trying, Wanted
+from traindyno.search.switches.trying import losses_batch, losses_spec
 
 
 class Checking:

@@ -12,7 +12,8 @@ from traindyno.analysis.switch_candidates import Candidate, all_applied, names_o
 from traindyno.analysis.switch_choice import is_faster
 from traindyno.analysis.switch_findings import Findings, Members, Rung, Tried
 from traindyno.core.records import TrialSpec
-from traindyno.search.switches.trying import Trying, compare
+from traindyno.search.replaying import Trying
+from traindyno.search.switches.trying import compare
 
 MOST_PAIRS = 16
 WORTH_A_SECOND = 1.02

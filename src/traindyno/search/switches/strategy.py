@@ -1,8 +1,4 @@
-"""The study of switches: each alone against an interleaved baseline, their losses, then the greedy combination.
-
-It is one generator that hands out trials and is sent their records. `ask` replays it over the history: the first
-trial that is not there is the next one, so that a study cut at any point goes on as if it had never stopped.
-"""
+"""The study of switches: each alone against an interleaved baseline, their losses, then the greedy combination."""
 
 import random
 from collections.abc import Sequence
@@ -12,11 +8,12 @@ from traindyno.analysis.switch_choice import climbing_order, to_confirm
 from traindyno.analysis.switch_findings import Findings, Members, Tried
 from traindyno.core.loading import Supply
 from traindyno.core.records import Settings, TrialRecord, TrialSpec
+from traindyno.search.replaying import Trying, Wanted, replay
 from traindyno.search.strategy import Proposal
 from traindyno.search.switches.checking import Checking
 from traindyno.search.switches.climb import Climb
 from traindyno.search.switches.expecting import trials_left
-from traindyno.search.switches.trying import Trying, Wanted, compare
+from traindyno.search.switches.trying import compare
 
 NO_LOSS = "inference has none"
 
@@ -55,16 +52,8 @@ class SwitchesPlan:
         return self._replay(history)[1]
 
     def _replay(self, history: Sequence[TrialRecord]) -> tuple[Wanted | None, Findings]:
-        done = {record.spec.key: record for record in history}
         findings = Findings(candidates=self._all)
-        study = self._study(findings)
-        try:
-            wanted = next(study)
-            while (record := done.get(wanted.spec.key)) is not None:
-                wanted = study.send(record)
-        except StopIteration:
-            return None, findings
-        return wanted, findings
+        return replay(self._study(findings), history), findings
 
     def _study(self, findings: Findings) -> Trying[None]:
         yield from self._singles(findings)

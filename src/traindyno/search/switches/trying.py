@@ -1,36 +1,17 @@
-"""The trials of a study of switches: pairs, losses, and what to do when two settings do not fit together.
-
-They are written as generators that hand out a trial and are sent its record back, so that a study reads from top to
-bottom and can be replayed from its history.
-"""
-
-from collections.abc import Generator
-from typing import TypeVar
+"""The trials of a study of switches: pairs, losses, and what to do when two settings do not fit together."""
 
 import msgspec
 
 from traindyno.analysis.switch_effects import pair_apart
 from traindyno.analysis.switch_findings import Tried
 from traindyno.analysis.switch_losses import LARGEST_BATCH, STEPS
-from traindyno.core.base import Record
 from traindyno.core.loading import Feed, Supply
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Budget, Pair, Settings, TrialRecord, TrialSpec
+from traindyno.search.replaying import Trying, Wanted
 
 TURNS_APART = 2
 OUT_OF_MEMORY = (Outcome.OUT_OF_DEVICE_MEMORY, Outcome.OUT_OF_HOST_MEMORY)
-
-T = TypeVar("T")
-
-
-class Wanted(Record, frozen=True):
-    """A trial and why it is wanted."""
-
-    spec: TrialSpec
-    reason: str
-
-
-Trying = Generator[Wanted, TrialRecord, T]
 
 
 def compare(

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from traindyno.analysis.intervals import Interval, median, median_interval
+from traindyno.analysis.intervals import median, median_interval
 from traindyno.core.anatomy import Phase, PhaseName
+from traindyno.core.answers.interval import Interval
 from traindyno.core.records import Block
 from traindyno.worker.anatomy.instruments import Reading
 

@@ -6,7 +6,6 @@ from typing import Any, Protocol, runtime_checkable
 
 import torch
 
-from traindyno.core.errors import UsageError
 from traindyno.core.loading import Depth
 from traindyno.core.records import Settings
 from traindyno.worker.data.bad import SkippedExamples
@@ -14,6 +13,7 @@ from traindyno.worker.data.loading import Endless
 from traindyno.worker.data.staged import Staged
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.warmth import Alive, Warmth
+from traindyno.worker.errors import NothingToLoadError
 
 
 @runtime_checkable
@@ -62,7 +62,7 @@ def loadable(source: object) -> Loadable:
     """The source, if it is one to load from."""
     if isinstance(source, Loadable):
         return source
-    raise UsageError(
+    raise NothingToLoadError(
         "there is nothing to load: the batches of this workload are made up on the device",
         "name data with --data, such as folder:PATH, or give the Workload a dataset or a loader",
     )

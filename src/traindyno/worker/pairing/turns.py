@@ -4,8 +4,9 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-from traindyno.analysis.intervals import Interval, median, median_interval, relative_half_width
+from traindyno.analysis.intervals import median, median_interval, relative_half_width
 from traindyno.analysis.steady import steady_from
+from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 from traindyno.core.records import Budget
 from traindyno.worker.pairing.messages import Turn

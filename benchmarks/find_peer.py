@@ -1,0 +1,118 @@
+"""The job of find.py as it stands in most training scripts, for traindyno and for loadtune; used by find.py.
+
+The job is named by the environment (see `job`), because both import this file by its path. Run as a script it lets
+loadtune tune the job and prints one JSON line: the settings it chose, its trials and its seconds.
+
+    python benchmarks/find_peer.py WORKERS STEPS ROUNDS
+"""
+
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+MODEL, FOLDER, SIZE, BATCH = "FIND_MODEL", "FIND_FOLDER", "FIND_IMAGE_SIZE", "FIND_BATCH_SIZE"
+WARM_UP_STEPS = 10
+
+
+class Job(NamedTuple):
+    model: str
+    folder: str
+    image_size: int
+    batch_size: int
+
+
+def environment(job: Job) -> dict[str, str]:
+    return dict(zip((MODEL, FOLDER, SIZE, BATCH), map(str, job), strict=True))
+
+
+def job() -> Job:
+    return Job(os.environ[MODEL], os.environ[FOLDER], int(os.environ[SIZE]), int(os.environ[BATCH]))
+
+
+def dataset() -> Any:
+    """Files through PIL and torchvision's usual transforms."""
+    from torchvision import transforms
+    from torchvision.datasets import ImageFolder
+
+    crop = [transforms.RandomResizedCrop(job().image_size), transforms.RandomHorizontalFlip(), transforms.ToTensor()]
+    normalised = transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    return ImageFolder(f"{job().folder}/train", transforms.Compose([*crop, normalised]))
+
+
+def model() -> Any:
+    from traindyno.core.records import WorkloadSpec
+    from traindyno.worker.models import build_named_model
+
+    return build_named_model(WorkloadSpec(model=job().model, image_size=job().image_size)).model
+
+
+def optimizer(parameters: Any) -> Any:
+    import torch
+
+    return torch.optim.SGD(parameters, lr=0.01, momentum=0.9)
+
+
+def workload() -> Any:
+    """For traindyno."""
+    from traindyno import Workload
+
+    return Workload(model=model, dataset=dataset(), optimizer=optimizer)
+
+
+def get_workload() -> Any:
+    """For loadtune."""
+    import loadtune
+    from torch.nn.functional import cross_entropy
+
+    def step(network: Any, steps: Any, batch: Any, device: Any) -> Any:
+        images, labels = (part.to(device) for part in batch)
+        steps.zero_grad(set_to_none=True)
+        loss = cross_entropy(network(images), labels)
+        loss.backward()
+        steps.step()
+        return loss.detach()
+
+    return loadtune.Workload(
+        name=job().model,
+        make_dataset=dataset,
+        make_model=model,
+        train_step=step,
+        make_optimizer=lambda network: optimizer(network.parameters()),
+        default_batch_size=job().batch_size,
+    )
+
+
+def tune(workers: str, steps: str, rounds: str) -> dict[str, Any]:
+    """Through loadtune's own command: each of its trials in a fresh process."""
+    from loadtune import cli, experiment
+
+    with tempfile.TemporaryDirectory() as folder:
+        raw = Path(folder) / "raw.json"
+        words = ["tune", __file__, "--workers", workers, "--steps", steps, "--warmup", str(WARM_UP_STEPS)]
+        began = time.monotonic()
+        code = cli.main(
+            [*words, "--max-rounds", rounds, "--no-plots", "--save-raw", str(raw), "--out", f"{folder}/report.md"]
+        )
+        seconds = time.monotonic() - began
+        told = json.loads(raw.read_text()) if code == 0 else {"trials": []}
+    trials = [
+        experiment.Trial(experiment.Knobs.from_dict(each["knobs"]), "", each["result"]) for each in told["trials"]
+    ]
+    best = experiment.best_trial(trials)
+    baseline = told.get("baseline", {}).get("throughput")
+    improved = best is not None and baseline is not None and best.throughput > baseline
+    return {
+        "seconds": seconds,
+        "trials": len(trials),
+        "knobs": best.knobs.to_dict() if best is not None and improved else {"num_workers": int(workers)},
+        "own_baseline_examples_per_second": baseline,
+        "own_best_examples_per_second": None if best is None else best.throughput,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(tune(*sys.argv[1:])), flush=True)

@@ -1,0 +1,115 @@
+"""What was tried, or looked at and not tried, as one line each."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from traindyno.analysis.find.findings import Findings
+from traindyno.analysis.find.rates import faster_by
+from traindyno.analysis.find.words import changes_in_words
+from traindyno.analysis.switch_candidates import Candidate, names_of
+from traindyno.core.answers.find import Attempt, Finalist
+from traindyno.core.answers.interval import Interval
+from traindyno.core.records import Failure, TrialRecord
+from traindyno.core.setups import Setup
+
+NO_TIME = "not tried: the time budget does not reach"
+
+
+def tried_end_to_end(findings: Findings, setup: Setup, record: TrialRecord, least: float) -> Attempt:
+    """One run end to end beside what is held; adopted if it is faster by `least`, for a closer look comes later."""
+    change = changes_in_words(setup.changes(findings.held))
+    if record.measurement is None:
+        return _failed("data", change, record)
+    mine, theirs = findings.rate(setup), findings.rate(findings.held)
+    gain = None if mine is None or theirs is None else faster_by({0: mine}, {0: theirs})
+    adopted = gain is None or gain[0] >= least
+    attempt = Attempt(
+        side="data",
+        change=change,
+        outcome="adopted" if adopted else "not faster",
+        adopted=adopted,
+        trials=1,
+        seconds=record.seconds,
+    )
+    if gain is None:
+        return msgspec.structs.replace(attempt, outcome="adopted: the first to run end to end with the step as it is")
+    return msgspec.structs.replace(attempt, ratio=gain[0], ci95=gain[1])
+
+
+def fewer_suffice(findings: Findings, setup: Setup) -> Attempt:
+    """Fewer workers that are as fast as those held."""
+    mine, theirs = findings.rate(setup), findings.rate(findings.held)
+    assert mine is not None
+    assert theirs is not None
+    gain = faster_by({0: mine}, {0: theirs})
+    assert gain is not None
+    change = changes_in_words(setup.changes(findings.held))
+    return Attempt(
+        side="data", change=change, outcome="adopted: as fast with fewer", adopted=True, ratio=gain[0], ci95=gain[1]
+    )
+
+
+def ruled_out(setup: Setup, held: Setup, best_seconds: float, seconds: float) -> Attempt:
+    """A supplier that cannot win, by the simulation; the ratio is to the best supplier."""
+    return Attempt(
+        side="data",
+        change=changes_in_words(setup.changes(held)),
+        outcome="ruled out: the best supplier should be as fast or faster",
+        ratio=best_seconds / seconds,
+        predicted=True,
+    )
+
+
+def unprobed(setup: Setup, held: Setup, record: TrialRecord | None) -> Attempt:
+    change = changes_in_words(setup.changes(held)) or "what an example costs"
+    return Attempt(side="data", change=change, outcome=NO_TIME) if record is None else _failed("data", change, record)
+
+
+def tried_switches(
+    members: tuple[Candidate, ...],
+    effect: tuple[float, Interval] | None,
+    failure: Failure | None,
+    *,
+    adopted: bool,
+    records: list[TrialRecord],
+) -> Attempt:
+    """Switches together or alone, on top of what was held."""
+    attempt = Attempt(
+        side="step",
+        change=names_of(members),
+        outcome="adopted" if adopted else "not faster",
+        adopted=adopted,
+        trials=len(records),
+        seconds=sum(record.seconds for record in records),
+    )
+    if failure is not None:
+        return msgspec.structs.replace(attempt, outcome=f"failed: {failure.message}")
+    return attempt if effect is None else msgspec.structs.replace(attempt, ratio=effect[0], ci95=effect[1])
+
+
+def left_out_again(attempt: Attempt, recommended: Finalist) -> Attempt:
+    """A switch that was adopted on the way and is no part of what is recommended says so."""
+    names = {part.partition("=")[0] for part in attempt.change.replace(" and ", ", ").split(", ")}
+    if attempt.side != "step" or not attempt.adopted or names & set(recommended.changes):
+        return attempt
+    outcome = "adopted at first; end to end it was as fast without"
+    return msgspec.structs.replace(attempt, outcome=outcome, adopted=False)
+
+
+def given_up(members: Sequence[Candidate], why: str) -> Attempt:
+    """Switches that were adopted and had to go again."""
+    return Attempt(side="step", change=names_of(tuple(members)), outcome=f"given up: {why}")
+
+
+def out_of_time(side: str, change: str) -> Attempt:
+    return Attempt(side=side, change=change, outcome=NO_TIME)
+
+
+def not_tried(side: str, change: str, why: str) -> Attempt:
+    return Attempt(side=side, change=change, outcome=f"not tried: {why}")
+
+
+def _failed(side: str, change: str, record: TrialRecord) -> Attempt:
+    why = record.failure.message if record.failure is not None else record.outcome
+    return Attempt(side=side, change=change, outcome=f"failed: {why}", trials=1, seconds=record.seconds)

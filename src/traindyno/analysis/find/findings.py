@@ -1,0 +1,105 @@
+"""What a search has found so far. The strategy writes it down as it goes; the answer is drawn from it."""
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from traindyno.analysis.find.rates import Rate, rate_of, resident_of
+from traindyno.analysis.find.rounds import Entry
+from traindyno.analysis.switch_candidates import Candidate
+from traindyno.analysis.switch_losses import LossCheck
+from traindyno.core.answers.find import Attempt
+from traindyno.core.records import Memory, Pair, Settings, TrialRecord
+from traindyno.core.setups import Setup
+
+Supplier = tuple[str, str]
+"""Where examples come from, and how they are decoded."""
+
+LOADER_SETTINGS = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers", "decoder")
+
+
+@dataclass
+class Findings:
+    """`held` is the best way to train at the user's own batch so far, `free` the best with any batch.
+
+    `log` are all trials with the part of the search they belong to. `feeds` ran end to end before the last rounds.
+    `resident` are seconds per step by the settings that a step depends on, `memory` is what it took. `probes` and
+    `loads` are by supplier. `members` are the switches adopted, `ratios` what each of them gained the step. `entries`
+    take part in the last rounds, the baseline first. `ended` says that nothing more is to be measured.
+    """
+
+    baseline: Setup
+    held: Setup
+    usable_cpus: float
+    free: Setup | None = None
+    baseline_failure: TrialRecord | None = None
+    log: list[tuple[str, TrialRecord]] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+    feeds: dict[Setup, list[TrialRecord]] = field(default_factory=dict)
+    resident: dict[Settings, float] = field(default_factory=dict)
+    memory: dict[Settings, Memory] = field(default_factory=dict)
+    probes: dict[Supplier, TrialRecord] = field(default_factory=dict)
+    loads: dict[Supplier, list[TrialRecord]] = field(default_factory=dict)
+    anatomies: dict[Setup, TrialRecord] = field(default_factory=dict)
+    members: tuple[Candidate, ...] = ()
+    ratios: dict[str, float] = field(default_factory=dict)
+    loss_check: LossCheck | None = None
+    entries: list[Entry] = field(default_factory=list)
+    ended: bool = False
+
+    @property
+    def spent_seconds(self) -> float:
+        return sum(record.seconds for _, record in self.log)
+
+    def note_feed(self, setup: Setup, record: TrialRecord) -> None:
+        """A run end to end; it also says what its step takes with resident data."""
+        self.feeds.setdefault(setup, []).append(record)
+        if record.measurement is None:
+            return
+        self.memory[step_settings(setup.settings)] = record.measurement.memory
+        resident = resident_of(record.measurement)
+        if resident is not None:
+            self.resident[step_settings(setup.settings)] = resident.step_seconds
+        elif record.spec.kind == "speed":
+            self.resident[step_settings(setup.settings)] = record.measurement.step_seconds
+
+    def note_resident(self, record: TrialRecord) -> None:
+        """A step on resident data."""
+        if record.measurement is not None:
+            self.resident[step_settings(record.spec.settings)] = record.measurement.step_seconds
+            self.memory[step_settings(record.spec.settings)] = record.measurement.memory
+
+    def note_pair(self, settings: Settings, against: Settings, pair: Pair) -> None:
+        """A pair says what both of its steps take; what took turns is comparable, so that one scale is kept."""
+        known = self.resident.get(step_settings(against))
+        scale = 1.0 if known is None else known / pair.baseline.step_seconds
+        self.resident.setdefault(step_settings(against), pair.baseline.step_seconds)
+        self.resident[step_settings(settings)] = scale * pair.candidate.step_seconds
+        self.memory[step_settings(settings)] = pair.candidate.memory
+
+    def note_again(self, attempt: Attempt) -> None:
+        """What the simulation said of the same change before, with another step, no longer counts."""
+        others = [each for each in self.attempts if not each.predicted or each.change != attempt.change]
+        self.attempts = [*others, attempt]
+
+    def rate(self, setup: Setup) -> Rate | None:
+        """What a way to train sustained before the last rounds; null if it has not run, or failed."""
+        records = [record for record in self.feeds.get(setup, ()) if record.measurement is not None]
+        return rate_of(records) if records else None
+
+    def memory_share(self, settings: Settings) -> float | None:
+        """What a step held of the device's memory at most; null where that is not known, as on a CPU."""
+        memory = self.memory.get(step_settings(settings))
+        total = None if memory is None else memory.device_total_bytes or memory.limit_bytes
+        if memory is None or total is None or memory.peak_reserved_bytes is None:
+            return None
+        return memory.peak_reserved_bytes / total
+
+    def resident_seconds(self, settings: Settings) -> float | None:
+        return self.resident.get(step_settings(settings))
+
+
+def step_settings(settings: Settings) -> Settings:
+    """The settings that a step on resident data depends on: nothing of the loader."""
+    plain = Settings(batch_size=settings.batch_size)
+    return msgspec.structs.replace(settings, **{name: getattr(plain, name) for name in LOADER_SETTINGS})

@@ -1,0 +1,145 @@
+"""What a way to train should give end to end, simulated from parts that were measured separately.
+
+The loader's part is known for a supplier (source and decoder), the step's for its settings and batch. Both may come
+from different trials, so that ways to train which never ran can be ruled out.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from traindyno.analysis.find.findings import Findings, Supplier, step_settings
+from traindyno.analysis.find.rates import sustained
+from traindyno.analysis.loader_fit import read_parts
+from traindyno.analysis.loader_parts import LoaderParts
+from traindyno.analysis.worker_estimates import Estimate, Known, estimate_counts
+from traindyno.core.records import Settings, TrialRecord
+from traindyno.core.setups import Setup
+
+FASTER_STEP = 1 / 3
+"""How much faster a step may become at best, when it is asked whether a faster step would help at all."""
+
+
+def supplier_of(setup: Setup) -> Supplier:
+    return setup.data, setup.settings.decoder
+
+
+def parts_of(findings: Findings, setup: Setup) -> LoaderParts | None:
+    """The parts of a way to train; null as long as its supplier or its step is not known.
+
+    A probe without the model says nothing of the step and of the way to the device; these are the baseline's then.
+    """
+    first, probe = findings.probes.get(supplier_of(findings.baseline)), findings.probes.get(supplier_of(setup))
+    step_seconds = findings.resident_seconds(setup.settings)
+    if first is None or probe is None or step_seconds is None:
+        return None
+    base = read_parts((first, *_fed(findings, findings.baseline)), findings.usable_cpus)
+    own = read_parts((probe, *_fed(findings, setup), *findings.loads.get(supplier_of(setup), ())), findings.usable_cpus)
+    if base is None or own is None:
+        return None
+    parts = own if _with_model(probe) else _filled_up(own, base)
+    grown = setup.settings.batch_size / parts.batch_size
+    return msgspec.structs.replace(
+        parts,
+        batch_size=setup.settings.batch_size,
+        load_seconds=grown * parts.load_seconds,
+        transfer_seconds=grown * parts.transfer_seconds,
+        hand_off_seconds=max(1.0, grown) * parts.hand_off_seconds,
+        batch_bytes=None if parts.batch_bytes is None else round(grown * parts.batch_bytes),
+        step_seconds=step_seconds,
+        launch_seconds=min(parts.launch_seconds, step_seconds),
+    )
+
+
+def forecast_seconds(findings: Findings, setup: Setup, faster: float = 1.0) -> float | None:
+    """Seconds per step, with the step at a share of what it takes; null where too little is known."""
+    parts = parts_of(findings, setup)
+    if parts is None or parts.step_seconds is None:
+        return None
+    parts = msgspec.structs.replace(
+        parts, step_seconds=faster * parts.step_seconds, launch_seconds=faster * parts.launch_seconds
+    )
+    return parts.forecast(setup.settings, alone=False).step_seconds
+
+
+def best_seconds(findings: Findings, setup: Setup, counts: Sequence[int]) -> float | None:
+    """Seconds per step at the best of these worker counts; null where too little is known."""
+    parts = parts_of(findings, setup)
+    if parts is None or not counts:
+        return None
+    tried = (msgspec.structs.replace(setup.settings, num_workers=count) for count in counts)
+    return min(parts.forecast(settings, alone=False).step_seconds for settings in tried)
+
+
+def estimates_of(findings: Findings, setup: Setup, counts: Sequence[int]) -> tuple[Estimate, ...] | None:
+    """What each worker count should give with the rest as it is; null where too little is known."""
+    parts = parts_of(findings, setup)
+    if parts is None:
+        return None
+    loads = tuple(record for record in findings.loads.get(supplier_of(setup), ()) if record.measurement is not None)
+    known = Known(parts=parts, loads=loads, goal=tuple(_fed(findings, setup)), alone=False)
+    return estimate_counts(known, counts, setup.settings)
+
+
+def waiting_gain(findings: Findings, setup: Setup) -> float:
+    """How many times as fast training would be if it never waited for a batch: measured, or else foretold."""
+    measured = [record.measurement for record in findings.feeds.get(setup, ()) if record.measurement is not None]
+    if measured:
+        told = [(sustained(each).step_seconds, each.loading) for each in measured]
+        ratios = [
+            seconds / loading.resident_step_seconds
+            for seconds, loading in told
+            if loading is not None and loading.resident_step_seconds
+        ]
+        return max(1.0, min(ratios)) if ratios else 1.0
+    foretold, resident = forecast_seconds(findings, setup), findings.resident_seconds(setup.settings)
+    return 1.0 if foretold is None or resident is None else max(1.0, foretold / resident)
+
+
+def step_gain(findings: Findings, setup: Setup) -> float:
+    """How many times as fast training would be if its step took a third; without a loader, three times."""
+    now = forecast_seconds(findings, setup)
+    then = forecast_seconds(findings, setup, FASTER_STEP)
+    return 1 / FASTER_STEP if now is None or then is None else now / then
+
+
+def preparing_seconds(findings: Findings) -> float:
+    """What preparing all examples should take: each is read and decoded once, on all CPUs."""
+    probe = findings.probes.get(supplier_of(findings.baseline))
+    if probe is None or probe.measurement is None:
+        return 0.0
+    per_example = probe.measurement.step_seconds / probe.measurement.batch_size
+    return per_example * (probe.measurement.examples_in_data or 0) / max(1.0, findings.usable_cpus)
+
+
+def like_but_workers(findings: Findings, setup: Setup) -> list[Setup]:
+    """What ran end to end and differs from this way to train in the worker count alone."""
+    return [
+        other
+        for other in findings.feeds
+        if supplier_of(other) == supplier_of(setup) and _but_workers(other.settings) == _but_workers(setup.settings)
+    ]
+
+
+def _fed(findings: Findings, setup: Setup) -> list[TrialRecord]:
+    records = [record for other in like_but_workers(findings, setup) for record in findings.feeds[other]]
+    return [record for record in records if record.measurement is not None and record.spec.kind == "feed"]
+
+
+def _but_workers(settings: Settings) -> tuple[Settings, bool, int]:
+    return step_settings(settings), settings.pin_memory, settings.prefetch_factor
+
+
+def _with_model(probe: TrialRecord) -> bool:
+    return probe.spec.feed.supply == "resident"
+
+
+def _filled_up(own: LoaderParts, base: LoaderParts) -> LoaderParts:
+    return msgspec.structs.replace(
+        own,
+        step_seconds=base.step_seconds,
+        step_threads=base.step_threads,
+        step_sensitivity=base.step_sensitivity,
+        launch_seconds=base.launch_seconds,
+        transfer_seconds=base.transfer_seconds,
+    )

@@ -1,0 +1,41 @@
+"""What the user did not allow and would gain, by the simulation."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from traindyno.analysis.find.findings import Findings
+from traindyno.analysis.find.forecast import parts_of, supplier_of, waiting_gain
+from traindyno.analysis.loader_trials import decodes
+from traindyno.core.answers import Remedy
+from traindyno.core.requests import FindRequest
+from traindyno.core.setups import Setup
+
+PREPARED_AUGMENT = 0.2
+"""Rule of thumb: what augmenting costs when crops are taken from stored pixels of a smaller size."""
+
+_UNPREPARED = ("folder:", "shards:")
+_WORTH_NAMING = 1.03
+
+
+def offers(request: FindRequest, findings: Findings, setup: Setup) -> tuple[Remedy, ...]:
+    return tuple(offer for offer in _preparing(request, findings, setup) if offer.predicted_speedup >= _WORTH_NAMING)
+
+
+def _preparing(request: FindRequest, findings: Findings, setup: Setup) -> Iterator[Remedy]:
+    parts, probe = parts_of(findings, setup), findings.probes.get(supplier_of(setup))
+    told = probe.measurement.loading if probe is not None and probe.measurement is not None else None
+    if request.prepare is not None or parts is None or told is None or not decodes(told.stages):
+        return
+    if not request.workload.data.startswith(_UNPREPARED):
+        return
+    shares = {"decode": 0.0, "augment": PREPARED_AUGMENT}
+    total = sum(stage.seconds for stage in told.stages)
+    left = sum(stage.seconds * shares.get(stage.stage, 1.0) for stage in told.stages)
+    prepared = msgspec.structs.replace(parts, load_seconds=parts.load_seconds * left / total)
+    now, then = (each.forecast(setup.settings, alone=False).step_seconds for each in (parts, prepared))
+    yield Remedy(
+        action="let the data be prepared once with --prepare FOLDER (crops then come from the stored size)",
+        predicted_speedup=min(waiting_gain(findings, setup), now / then),
+        command=None,
+    )

@@ -1,0 +1,71 @@
+"""The conclusion of `verify`: whether a gain that was promised is still there."""
+
+from collections.abc import Sequence
+
+from traindyno.analysis.find.rounds import BASELINE, Entry, finalists
+from traindyno.analysis.find.words import between, times
+from traindyno.core.answers.find import VerifyAnswer
+from traindyno.core.answers.interval import Interval
+from traindyno.core.errors import NothingMeasuredError
+from traindyno.core.requests import VerifyRequest
+from traindyno.core.setups import Setup
+
+RECOMMENDED = "recommended"
+NEAR_THE_PROMISE = 0.97
+"""A gain that reaches this share of the promised one counts as kept."""
+
+
+def entries_of(baseline: Setup, recommended: Setup) -> tuple[Entry, ...]:
+    return Entry(name=BASELINE, setup=baseline), Entry(name=RECOMMENDED, setup=recommended)
+
+
+def conclude_verify(
+    request: VerifyRequest, entries: Sequence[Entry], *, trials: int, seconds: float, simulated: bool = False
+) -> VerifyAnswer:
+    """What the rounds say beside what the file says."""
+    for entry in entries:
+        if entry.failure is not None and entry.failure.failure is not None:
+            failure = entry.failure.failure
+            raise NothingMeasuredError(f"the {entry.name} settings do not run here: {failure.message}", failure.remedy)
+    found = finalists(entries)
+    if len(found) < len(entries):
+        raise NothingMeasuredError("no round was finished", "give it more time with --time-budget")
+    baseline, recommended = found
+    holds = still_holds(recommended.speedup, recommended.speedup_ci95, request.promised_speedup)
+    return VerifyAnswer(
+        model=request.workload.model,
+        mode=request.workload.mode,
+        baseline=baseline,
+        recommended=recommended,
+        speedup=recommended.speedup,
+        speedup_ci95=recommended.speedup_ci95,
+        promised_speedup=request.promised_speedup,
+        promised_ci95=request.promised_ci95,
+        holds=holds,
+        verdicts=(_verdict(holds, recommended.speedup, recommended.speedup_ci95, request.promised_speedup),),
+        trials=trials,
+        seconds=seconds,
+        simulated=simulated,
+    )
+
+
+def still_holds(speedup: float, ci95: Interval, promised: float | None) -> bool | None:
+    """Whether the gain is there, and as large as promised; null where the rounds leave that open.
+
+    It is kept if it is more than chance and not clearly short of the promise; it is lost if it clearly is.
+    """
+    least = 1.0 if promised is None else max(1.0, NEAR_THE_PROMISE * promised)
+    promised_nothing = promised is not None and promised <= 1.0
+    if ci95[1] < least:
+        return False
+    if speedup >= least and (ci95[0] > 1.0 or promised_nothing):
+        return True
+    return None
+
+
+def _verdict(holds: bool | None, speedup: float, ci95: Interval, promised: float | None) -> str:
+    now = f"{times(speedup)} as fast as the baseline ({between(ci95)})"
+    told = "" if promised is None else f", and {times(promised)} was promised"
+    if holds is None:
+        return f"It is open whether the gain still holds: {now}{told}. More --repeats would tell."
+    return f"The gain {'holds' if holds else 'does not hold'} here: {now}{told}."

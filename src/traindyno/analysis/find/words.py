@@ -1,0 +1,24 @@
+"""Ratios and changes in words."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from traindyno.analysis.switch_candidates import value_words
+from traindyno.core.answers.interval import Interval
+
+
+def times(ratio: float) -> str:
+    """`1.52 times`."""
+    return f"{ratio:.2f} times"
+
+
+def between(interval: Interval) -> str:
+    """`1.48 to 1.57`."""
+    low, high = interval
+    return f"{low:.2f} to {high:.2f}" if math.isfinite(high) else f"from {low:.2f}"
+
+
+def changes_in_words(changes: Mapping[str, Any]) -> str:
+    """`precision=bf16, num_workers=4`."""
+    return ", ".join(f"{name}={value_words(value)}" for name, value in changes.items())

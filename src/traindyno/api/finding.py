@@ -1,0 +1,98 @@
+"""The fastest settings: `find`; and whether they still are: `verify`."""
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from typing import Any
+
+import msgspec
+
+from traindyno.api.options import ask, bench_of, given_settings, split, without_settings, workload_of
+from traindyno.app.context import DEFAULT_STORE
+from traindyno.core.answers import FindAnswer, VerifyAnswer
+from traindyno.core.events import Emit
+from traindyno.core.records import Settings
+from traindyno.core.requests import FindRequest
+
+USUAL = Settings(batch_size=64)
+
+
+def find(
+    model: str,
+    data: str | None = None,
+    *,
+    baseline: str | PathLike[str] = "default",
+    batch_size: int | None = None,
+    keep: str | Sequence[str] = (),
+    batch_range: tuple[int, int] | None = None,
+    also: Sequence[str] = (),
+    prepare: str | PathLike[str] | None = None,
+    margin: float = 0.05,
+    epochs: float | None = None,
+    epoch_examples: int | None = None,
+    learning_rate: float | None = None,
+    repeats: int = 3,
+    trial_seconds: float = 3.0,
+    local_ranks: int = 1,
+    time_budget_seconds: float | None = 600.0,
+    store: str = DEFAULT_STORE,
+    name: str | None = None,
+    on_event: Emit | None = None,
+    **options: Any,
+) -> FindAnswer:
+    """Find the fastest settings, proved against the baseline, within the time budget.
+
+    The baseline is a settings file or `default`; settings among the further options (`num_workers`, `precision` and all
+    others of `Settings`) win over it. `keep` names what must not change: `["precision=fp32", "data"]`, or in one text.
+    Further options as for `max_batch`.
+    """
+    from traindyno.app.baseline import baseline_of
+    from traindyno.app.find import find as use_case
+    from traindyno.core.keeping import parse_keep
+
+    kept = parse_keep(keep)
+    start = baseline_of(fspath(baseline), USUAL, given_settings(options, batch_size), kept)
+    workload_options, bench = split({**without_settings(options), "time_budget_seconds": time_budget_seconds})
+    request = FindRequest(
+        workload=workload_of(model, data=data or start.data, **workload_options),
+        bench=msgspec.structs.replace(bench, precision=start.settings.precision),
+        settings=start.settings,
+        keep=tuple(kept),
+        batch_range=batch_range,
+        also=tuple(also),
+        prepare=None if prepare is None else fspath(prepare),
+        margin=margin,
+        epochs=epochs,
+        epoch_examples=epoch_examples,
+        learning_rate=learning_rate,
+        repeats=repeats,
+        trial_seconds=trial_seconds,
+        local_ranks=local_ranks,
+    )
+    answer: FindAnswer = ask(use_case, request, store, name, on_event)
+    return answer
+
+
+def verify(
+    settings: str | PathLike[str],
+    *,
+    model: str | None = None,
+    repeats: int = 5,
+    trial_seconds: float = 3.0,
+    store: str = DEFAULT_STORE,
+    name: str | None = None,
+    on_event: Emit | None = None,
+    **options: Any,
+) -> VerifyAnswer:
+    """Measure the settings in a file that `find` wrote against their baseline again.
+
+    Code of your own must be named again as `model`. Further options are those of the bench, but for the precision.
+    """
+    from traindyno.app.sources import hash_source
+    from traindyno.app.verify import verify as use_case
+    from traindyno.app.verify import verify_request
+
+    named = () if model is None else ((model, hash_source(model)),)
+    bench = bench_of(options)
+    request = verify_request(fspath(settings), bench, named, repeats=repeats, trial_seconds=trial_seconds)
+    answer: VerifyAnswer = ask(use_case, request, store, name, on_event)
+    return answer

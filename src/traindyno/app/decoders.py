@@ -1,0 +1,26 @@
+"""Who may turn JPEG into pixels here."""
+
+from traindyno.app.workshop import SIMULATED_DEVICE
+from traindyno.core.loading import Decoder
+from traindyno.core.records import Settings
+from traindyno.core.requests import Bench
+from traindyno.machine.versions import installed_version
+
+FIRST_DECODER: Decoder = "pil"
+ENCODED = ("folder", "shards")
+"""Kinds of sources that hold images as files do; all others hold pixels, or are not ours to decode."""
+
+
+def host_decoders(bench: Bench) -> tuple[Decoder, ...]:
+    """Those that run on the host and are installed; of a simulation, all of these."""
+    simulated = bench.device == SIMULATED_DEVICE
+    others: tuple[Decoder, ...] = ("simplejpeg",) if simulated or installed_version("simplejpeg") else ()
+    return (FIRST_DECODER, "torchvision", *others)
+
+
+def usable_decoders(bench: Bench, data: str, baseline: Settings) -> tuple[Decoder, ...]:
+    """All that could decode this data on this device, the baseline's first; that alone where nothing is decoded."""
+    if data.removeprefix("memory:").partition(":")[0] not in ENCODED:
+        return (baseline.decoder,)
+    on_gpu: tuple[Decoder, ...] = ("nvjpeg",) if bench.device.startswith("cuda") else ()
+    return tuple(dict.fromkeys((baseline.decoder, *host_decoders(bench), *on_gpu)))

@@ -1,0 +1,148 @@
+"""The fastest settings on this machine, proved against the baseline."""
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from traindyno.analysis.cautions import cautions
+from traindyno.analysis.find.answer import conclude_find
+from traindyno.analysis.loader_budget import LoaderRoom
+from traindyno.analysis.switch_candidates import Candidate
+from traindyno.app.context import Context
+from traindyno.app.decoders import usable_decoders
+from traindyno.app.documents import finished_document
+from traindyno.app.fed import drive_fed
+from traindyno.app.find_checks import check_find
+from traindyno.app.find_words import plan_lines
+from traindyno.app.loader_room import RoomyRunner, loader_room
+from traindyno.app.loader_workload import data_of, usable_cpus
+from traindyno.app.preparing import PREPARED, PreparingRunner
+from traindyno.app.situations import situation_of
+from traindyno.app.specs import first_spec
+from traindyno.app.study import Study, open_study, stops_study
+from traindyno.app.workshop import SIMULATED_DEVICE, open_workshop
+from traindyno.core.answers import Document, FindAnswer
+from traindyno.core.errors import NothingMeasuredError, TraindynoError
+from traindyno.core.events import Notice
+from traindyno.core.records import Budget, TrialRecord, TrialSpec
+from traindyno.core.requests import Bench, FindRequest
+from traindyno.core.setups import Setup
+from traindyno.search.find.goal import Goal
+from traindyno.search.find.plan import FindPlan
+from traindyno.search.switches import SWITCHES, find_candidates
+
+
+def find(request: FindRequest, context: Context, settings_path: Path | None = None) -> Document:
+    """Search within the budget, and answer with the best found by then. `settings_path` is where it is exported to."""
+    request = check_find(request)
+    with open_workshop(request.bench, context.store) as workshop:
+        request = check_find(settled_find(request, workshop.bench))
+        with open_study(workshop, context, request, find_title(request)) as study:
+            study.workshop = replace(workshop, runner=_runner(study, request, context))
+            answer = _searched(study, request, context)
+            hint = _hint(study, request, settings_path)
+            return finished_document(study, request, answer, cautions(study.records), hint)
+
+
+def find_title(request: FindRequest) -> str:
+    return (
+        f"the fastest way to train {request.workload.model} on {data_of(request.workload)}, on {request.bench.device}"
+    )
+
+
+def settled_find(request: FindRequest, bench: Bench) -> FindRequest:
+    """The request with the device that it means here, in the bench and in the baseline's settings."""
+    settings = msgspec.structs.replace(request.settings, device=bench.device, precision=bench.precision)
+    return msgspec.structs.replace(request, bench=bench, settings=settings)
+
+
+def find_plan(request: FindRequest, template: TrialSpec, *, has_data: bool) -> FindPlan:
+    """The search of the request, from what all of its trials have in common."""
+    template = msgspec.structs.replace(
+        template, settings=request.settings, budget=Budget(seconds=request.trial_seconds)
+    )
+    return FindPlan(template, find_goal(request, has_data=has_data))
+
+
+def find_goal(request: FindRequest, *, has_data: bool) -> Goal:
+    """What the search may change here, and what it has for it."""
+    bench, data = request.bench, request.workload.data
+    decoders = usable_decoders(bench, data, request.settings)
+    return Goal(
+        baseline=Setup(data=data, settings=request.settings),
+        has_data=has_data,
+        usable_cpus=usable_cpus(bench, request.local_ranks),
+        candidates=_candidates(request),
+        decoders=(request.settings.decoder,) if "decoder" in request.keep else decoders,
+        also=request.also,
+        prepare=None if request.prepare is None else f"{PREPARED}{request.prepare}",
+        keep=request.keep,
+        batch_range=request.batch_range,
+        room=LoaderRoom() if bench.device == SIMULATED_DEVICE else loader_room(),
+        margin=request.margin,
+        repeats=request.repeats,
+        budget_seconds=bench.time_budget_seconds,
+        seed=bench.seed,
+    )
+
+
+def _candidates(request: FindRequest) -> tuple[Candidate, ...]:
+    """The switches that are not kept."""
+    skip = [name for name in request.keep if name in SWITCHES]
+    if len(skip) == len(SWITCHES):
+        return ()
+    situation = situation_of(request.workload, request.settings, request.bench, local_ranks=request.local_ranks)
+    return find_candidates(situation, skip=skip)
+
+
+def _runner(study: Study, request: FindRequest, context: Context) -> RoomyRunner | PreparingRunner:
+    roomy = RoomyRunner(study.workshop.runner, study.records)
+    if request.prepare is None:
+        return roomy
+    return PreparingRunner(roomy, request.workload, request.prepare, context.emit, lambda: study.seconds_left)
+
+
+def _searched(study: Study, request: FindRequest, context: Context) -> FindAnswer:
+    template = first_spec(study.workshop, request.workload)
+
+    def plan_of(has_data: bool) -> FindPlan:
+        plan = find_plan(request, template, has_data=has_data)
+        for line in plan_lines(request, plan, has_data=has_data):
+            context.emit(Notice(level="info", text=line))
+        return plan
+
+    def stops(record: TrialRecord) -> bool:
+        """Code and data that have run once are not to blame for settings that they cannot take."""
+        return stops_study(record) and not any(earlier.ok for earlier in study.records)
+
+    plan, history = drive_fed(study, request.workload, plan_of, stops)
+    findings = plan.findings(history)
+    failure = None if findings.baseline_failure is None else findings.baseline_failure.failure
+    if failure is not None:
+        raise NothingMeasuredError(f"the baseline itself does not run: {failure.message}", failure.remedy)
+    simulated = study.workshop.runner.simulated
+    try:
+        return conclude_find(request, findings, history=history, seconds=study.seconds, simulated=simulated)
+    except NothingMeasuredError as error:
+        raise _too_little(study, error) from None
+
+
+def _too_little(study: Study, error: NothingMeasuredError) -> TraindynoError:
+    """Why not even the baseline was measured: the study was cut, or all trials failed."""
+    if (cut := study.cut_before("baseline was measured")) is not None:
+        return cut
+    failures = [record.failure for record in study.records if record.failure is not None]
+    return NothingMeasuredError(f"{error.message}: {failures[-1].message}", failures[-1].remedy) if failures else error
+
+
+def _hint(study: Study, request: FindRequest, settings_path: Path | None) -> str:
+    """How to prove the gain again, later or elsewhere."""
+    own = ["--model", request.workload.model] if request.workload.runs_user_code else []
+    device = [] if study.workshop.asked.device == "auto" else ["--device", study.workshop.asked.device]
+    file = f"{study.row.name}.toml" if settings_path is None else str(settings_path)
+    command = f"{shlex.join(['traindyno', 'verify', file, *own, *device])}{study.store_option}"
+    if settings_path is not None:
+        return command
+    return f"{shlex.join(['traindyno', 'report', study.row.name, file])}{study.store_option} && {command}"

@@ -1,0 +1,85 @@
+"""What `find` is asked for must make sense before anything is measured."""
+
+from pathlib import Path
+
+import msgspec
+
+from traindyno.app.loader_workload import HOW_TO_NAME_DATA, SYNTHETIC, check_decoder, check_ranks, other_sources
+from traindyno.app.preparing import PREPARED, check_folder
+from traindyno.core.errors import UsageError
+from traindyno.core.keeping import AUGMENTATION, DATA
+from traindyno.core.requests import FindRequest
+from traindyno.core.setting_checks import check_settings
+
+IN_FILES = ("folder", "cifar10", "prepared")
+"""Kinds of sources whose path must be there; that of shards is a pattern."""
+
+
+def check_find(request: FindRequest) -> FindRequest:
+    """The request with its other sources written out; what contradicts itself, or could only fail later, is refused."""
+    check_decoder(request.settings.decoder, request.bench.device)
+    check_settings(request.settings, request.workload.mode, request.bench.device)
+    check_ranks(request.local_ranks)
+    _check_batch(request)
+    _check_training(request)
+    _check_sources(request)
+    _check_preparing(request)
+    return msgspec.structs.replace(request, also=other_sources(request.also, request.workload))
+
+
+def _check_batch(request: FindRequest) -> None:
+    if request.batch_range is None:
+        return
+    low, high = request.batch_range
+    if "batch_size" in request.keep:
+        raise UsageError("the batch cannot both be kept and change", "leave --keep batch_size or --batch-range away")
+    if not 1 <= low <= high:
+        raise UsageError(f"{low}..{high} is no range of batch sizes", "write --batch-range 64..512")
+    if not low <= request.settings.batch_size <= high:
+        raise UsageError(
+            f"the baseline's batch of {request.settings.batch_size} lies outside of {low}..{high}",
+            "change --batch-size or --batch-range: the recommended batch is compared with the baseline's",
+        )
+
+
+def _check_training(request: FindRequest) -> None:
+    for name, value in (("epochs", request.epochs), ("learning_rate", request.learning_rate)):
+        if value is not None and not value > 0:
+            raise UsageError(f"{name.replace('_', ' ')} of {value:g} mean nothing", "write a number above 0")
+    if request.repeats < 1:
+        raise UsageError("at least one round is needed", "--repeats starts at 1")
+
+
+def _check_sources(request: FindRequest) -> None:
+    if request.also and DATA in request.keep:
+        raise UsageError("the data cannot both be kept and come from elsewhere", "leave --keep data or --also away")
+    if request.also and request.workload.data == SYNTHETIC and not request.workload.runs_user_code:
+        raise UsageError("no stored data was named that --also could have another source for", HOW_TO_NAME_DATA)
+    for source in request.also:
+        scheme, _, path = source.removeprefix("memory:").partition(":")
+        if scheme in IN_FILES and not _simulated(request) and not Path(path).expanduser().exists():
+            raise UsageError(f"there is no {path}, which --also {source} names", "check the path")
+
+
+def _check_preparing(request: FindRequest) -> None:
+    if request.prepare is None:
+        return
+    for name in (AUGMENTATION, DATA):
+        if name in request.keep:
+            raise UsageError(
+                f"to prepare the data changes the {name}, which is to be kept",
+                f"leave --prepare or --keep {name} away",
+            )
+    kind = request.workload.data.partition(":")[0]
+    if kind in ("synthetic", "memory", PREPARED.rstrip(":")):
+        why = {"synthetic": "there is no stored data", "memory": "memory: is read from what is stored elsewhere"}
+        raise UsageError(
+            f"{why.get(kind, 'the data is prepared already')}: nothing can be prepared",
+            "leave --prepare away, or name data such as folder:PATH",
+        )
+    if not _simulated(request):
+        check_folder(request.workload.data, Path(request.prepare).expanduser())
+
+
+def _simulated(request: FindRequest) -> bool:
+    return request.bench.runner.startswith("simulated")

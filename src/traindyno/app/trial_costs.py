@@ -1,0 +1,28 @@
+"""What a study is expected to take, for its plan."""
+
+from traindyno.search.strategy import Strategy
+
+START_SECONDS = 5.0
+# A slow step gets overtime of twice the trial's own time.
+LONGEST = 3
+
+
+def expected_trials(strategy: Strategy) -> int:
+    proposal = strategy.ask([])
+    return 0 if proposal is None else proposal.expected_trials
+
+
+def longest_trial_seconds(measuring_seconds: float) -> float:
+    """The longest that a trial usually takes, its start included."""
+    return START_SECONDS + LONGEST * measuring_seconds
+
+
+def at_most_seconds(expected: int, trial_seconds: float, budget_seconds: float | None) -> float:
+    total = expected * trial_seconds
+    return total if budget_seconds is None else min(total, budget_seconds)
+
+
+def count_of(number: int, what: str) -> str:
+    """`1 trial`, `3 pairs`, `2 fresh processes`."""
+    ending = "" if number == 1 else "es" if what.endswith("s") else "s"
+    return f"{number} {what}{ending}"

@@ -1,0 +1,128 @@
+"""Whether a gain that `find` promised is there: what it recommended and its baseline by turns, now and here."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from traindyno.analysis.cautions import cautions
+from traindyno.analysis.find.verify import conclude_verify
+from traindyno.app.context import Context
+from traindyno.app.documents import finished_document
+from traindyno.app.fed import drive_fed
+from traindyno.app.loader_room import RoomyRunner
+from traindyno.app.loader_workload import check_decoder
+from traindyno.app.sources import NamedAgain
+from traindyno.app.specs import first_spec
+from traindyno.app.study import Study, open_study
+from traindyno.app.workshop import open_workshop
+from traindyno.core.answers import Document, VerifyAnswer
+from traindyno.core.errors import NothingMeasuredError, UsageError
+from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
+from traindyno.core.requests import Bench, VerifyRequest
+from traindyno.core.setting_checks import check_settings
+from traindyno.core.settings_file import settings_of
+from traindyno.core.setups import Setup
+from traindyno.machine.settings_files import read_settings_file
+from traindyno.search.find.verify import VerifyPlan
+
+
+def verify(request: VerifyRequest, context: Context) -> Document:
+    """Let the two ways to train take turns in fresh processes."""
+    check_verify(request)
+    with open_workshop(request.bench, context.store) as workshop:
+        request = settled_verify(request, workshop.bench)
+        check_verify(request)
+        title = f"whether the gain for {request.workload.model} holds on {workshop.bench.device}"
+        with open_study(workshop, context, request, title) as study:
+            study.workshop = replace(workshop, runner=RoomyRunner(workshop.runner, study.records))
+            answer = _measured(study, request)
+            return finished_document(study, request, answer, cautions(study.records), hint=None)
+
+
+def verify_request(
+    path: str, bench: Bench, named_again: NamedAgain, *, repeats: int, trial_seconds: float
+) -> VerifyRequest:
+    """The question that a settings file asks. Code from a file runs only if the user names that file now."""
+    file = read_settings_file(Path(path))
+    if file.workload is None or file.baseline is None:
+        raise UsageError(
+            f"{path} does not say what its settings were found for, and against which baseline",
+            "verify takes a file that `traindyno find --export-toml FILE` wrote",
+        )
+    workload = _named(file.workload, named_again)
+    # A whole file names every setting but the device, so that nothing is filled up here but that.
+    settings = settings_of(file, Settings(batch_size=file.baseline.settings.batch_size))
+    return VerifyRequest(
+        workload=workload,
+        bench=bench,
+        baseline=file.baseline,
+        recommended=Setup(data=file.data or workload.data, settings=settings),
+        promised_speedup=file.speedup,
+        promised_ci95=file.speedup_ci95,
+        repeats=repeats,
+        trial_seconds=trial_seconds,
+        file=path,
+    )
+
+
+def _named(workload: WorkloadSpec, named_again: NamedAgain) -> WorkloadSpec:
+    """The workload with the user's own code, wherever that lies now, if it is what it was."""
+    for model, source_sha256 in named_again:
+        if not workload.runs_user_code and model != workload.model:
+            raise UsageError(f"these settings were found for {workload.model}, not for {model}", "leave --model away")
+        if workload.runs_user_code and source_sha256 != workload.source_sha256:
+            raise UsageError(
+                f"{model} is not the code that these settings were found for", "run `traindyno find` with it"
+            )
+        return msgspec.structs.replace(workload, model=model)
+    if workload.runs_user_code:
+        raise UsageError(
+            f"these settings were found for code from {workload.model}, which must be named again",
+            f"add --model {workload.model}",
+        )
+    return workload
+
+
+def check_verify(request: VerifyRequest) -> None:
+    for setup in (request.baseline, request.recommended):
+        check_decoder(setup.settings.decoder, request.bench.device)
+        check_settings(setup.settings, request.workload.mode, request.bench.device)
+
+
+def settled_verify(request: VerifyRequest, bench: Bench) -> VerifyRequest:
+    """The request on the device that it means here."""
+    baseline, recommended = (
+        msgspec.structs.replace(setup, settings=msgspec.structs.replace(setup.settings, device=bench.device))
+        for setup in (request.baseline, request.recommended)
+    )
+    return msgspec.structs.replace(request, bench=bench, baseline=baseline, recommended=recommended)
+
+
+def verify_plan(request: VerifyRequest, template: TrialSpec, *, has_data: bool) -> VerifyPlan:
+    """The rounds of the request, from what all of its trials have in common."""
+    return VerifyPlan(
+        msgspec.structs.replace(template, budget=Budget(seconds=request.trial_seconds)),
+        request.baseline,
+        request.recommended,
+        has_data=has_data,
+        repeats=request.repeats,
+        seed=request.bench.seed,
+    )
+
+
+def _measured(study: Study, request: VerifyRequest) -> VerifyAnswer:
+    template = first_spec(study.workshop, request.workload)
+    plan, history = drive_fed(
+        study, request.workload, lambda has_data: verify_plan(request, template, has_data=has_data)
+    )
+    try:
+        return conclude_verify(
+            request,
+            plan.entries(history),
+            trials=len(history),
+            seconds=study.seconds,
+            simulated=study.workshop.runner.simulated,
+        )
+    except NothingMeasuredError as error:
+        raise study.cut_before("round was finished") or error from None

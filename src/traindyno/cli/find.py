@@ -1,0 +1,120 @@
+"""`traindyno find`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from traindyno.cli.embedded import with_embedded_search
+from traindyno.cli.options import (
+    limited_bench_options,
+    local_ranks_option,
+    take_bench,
+    take_workload,
+    workload_options,
+)
+from traindyno.cli.output import Output, output_options, report_option, toml_option
+from traindyno.cli.parameters import BATCH_RANGE, DURATION, SHARE
+from traindyno.cli.setting_options import given_settings, setting_options, take_settings
+from traindyno.core.keeping import parse_keep
+from traindyno.core.requests import FindRequest
+
+
+@click.command("find")
+@click.option(
+    "--model", metavar="MODEL",
+    help="torchvision:NAME, timm:NAME, ir:50 or file.py:function. [default: a small embedded example]",
+)  # fmt: skip
+@workload_options
+@click.option(
+    "--baseline", default="default", show_default=True, metavar="FILE",
+    help="Settings that you train with, as TOML; `default`: those of torch and its DataLoader. Options win over both.",
+)  # fmt: skip
+@setting_options
+@click.option(
+    "--keep", multiple=True, metavar="NAME[=VALUE],...",
+    help="Do not change these: a setting, data or augmentation. A value also sets the baseline's.",
+)  # fmt: skip
+@click.option(
+    "--batch-range", type=BATCH_RANGE, metavar="LOW..HIGH",
+    help="Recommend a batch in this range. [default: your own; the best with any batch is shown beside it]",
+)  # fmt: skip
+@click.option(
+    "--also", multiple=True, metavar="SOURCE",
+    help="Another source of the same examples that may be used: memory: (the data in RAM), prepared:PATH.",
+)  # fmt: skip
+@click.option(
+    "--prepare", type=click.Path(file_okay=False), metavar="FOLDER",
+    help="Allow to prepare the data into this folder, if it pays; that changes its augmentation.",
+)  # fmt: skip
+@click.option(
+    "--memory-margin", "--margin", "margin", type=SHARE, default="5%", show_default=True,
+    help="Memory that recommended settings leave free.",
+)  # fmt: skip
+@click.option("--epochs", type=float, metavar="N", help="Also tell how long so many epochs take, before and after.")
+@click.option(
+    "--epoch-examples", type=click.IntRange(1), metavar="N",
+    help="Examples of your epoch. [default: those of the data]",
+)  # fmt: skip
+@click.option(
+    "--learning-rate", type=float, metavar="RATE", help="Yours, to tell the one by rule for another batch beside it."
+)
+@click.option(
+    "--repeats", type=click.IntRange(1), default=3, show_default=True,
+    help="Rounds of the best with the baseline at the end; the intervals cover the variation between processes.",
+)  # fmt: skip
+@click.option(
+    "--trial-seconds", type=DURATION, default="3s", show_default=True, metavar="TIME",
+    help="Longest measuring time of one trial that does not become precise.",
+)  # fmt: skip
+@local_ranks_option
+@limited_bench_options(time_budget="10m")
+@click.option("--dry-run", is_flag=True, help="Print the plan and its cost, measure nothing.")
+@report_option
+@toml_option
+@output_options
+def command(model: str | None, store: str, name: str | None, dry_run: bool, **values: Any) -> int:
+    """Find the fastest settings for your model and data on this machine, proved against what you have now.
+
+    The baseline is measured as it is and taken apart; the search then goes where the time goes: workers, decoder and
+    source of the data, precision and the other switches of the step, the batch. The best take turns with the baseline
+    at the end. The best found so far is the answer whenever the time budget or Ctrl-C ends the search.
+    """
+    from traindyno.app.find import find
+    from traindyno.cli.running import run
+
+    settings_path: Path | None = values["export_toml"]
+    output = Output.take(values, store)
+    model = with_embedded_search(model, values, store, quiet=output.quiet, makes_data=not dry_run)
+    request = _request(model, values)
+    if dry_run:
+        from traindyno.app.rehearsal import rehearse_find
+
+        return output.deliver_rehearsal(rehearse_find(request))
+    return run(lambda context: find(request, context, settings_path), output, store, name)
+
+
+def _request(model: str, values: dict[str, Any]) -> FindRequest:
+    from traindyno.app.baseline import baseline_of
+
+    kept = parse_keep(values["keep"])
+    given, bench = given_settings(values), take_bench(values)
+    baseline = baseline_of(values["baseline"], take_settings(values, bench), given, kept)
+    values["data"] = values["data"] or baseline.data
+    return FindRequest(
+        workload=take_workload(model, values),
+        bench=msgspec.structs.replace(bench, precision=baseline.settings.precision),
+        settings=baseline.settings,
+        keep=tuple(kept),
+        batch_range=values["batch_range"],
+        also=values["also"],
+        prepare=values["prepare"],
+        margin=values["margin"],
+        epochs=values["epochs"],
+        epoch_examples=values["epoch_examples"],
+        learning_rate=values["learning_rate"],
+        repeats=values["repeats"],
+        trial_seconds=values["trial_seconds"],
+        local_ranks=values["local_ranks"],
+    )

@@ -1,0 +1,153 @@
+"""The answer of `find`: the fastest settings on this machine, proved against the baseline, and of `verify`."""
+
+from typing import Any
+
+from traindyno.core.answers.interval import Interval
+from traindyno.core.answers.loading import Remedy
+from traindyno.core.base import Record
+from traindyno.core.records import Mode
+
+
+class Finalist(Record, frozen=True):
+    """One way to train, as the last rounds measured it end to end, by turns with the baseline.
+
+    `settings` are all of them, `changes` those that differ from the baseline's, `data` where the examples come from.
+    `speedup` is against the baseline, round by round; without rounds it rests on single processes and `confirmed` is
+    false. `cheaper_in` says what it saves beside what is recommended: memory, CPUs or changes of code.
+    `learning_rate_factor` is by rule for another batch than the baseline's.
+    """
+
+    name: str
+    data: str
+    settings: dict[str, Any]
+    changes: dict[str, Any]
+    batch_size: int
+    examples_per_second: float
+    ci95: Interval
+    step_seconds: float
+    speedup: float
+    speedup_ci95: Interval
+    confirmed: bool
+    processes: int
+    peak_memory_bytes: int
+    predicted_examples_per_second: float | None = None
+    cheaper_in: tuple[str, ...] = ()
+    learning_rate_factor: float | None = None
+    learning_rate: float | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class Attempt(Record, frozen=True):
+    """Something that was tried, or looked at and not tried, with what came of it.
+
+    `side` is what it would speed up: `data`, `step` or `batch`. `ratio` above 1 is faster than what it was tried on;
+    `predicted` says that it comes from the simulation and was not measured. `outcome` is one sentence.
+    """
+
+    side: str
+    change: str
+    outcome: str
+    adopted: bool = False
+    ratio: float | None = None
+    ci95: Interval | None = None
+    predicted: bool = False
+    trials: int = 0
+    seconds: float = 0.0
+
+
+class TimeSpent(Record, frozen=True):
+    """What a part of the search took."""
+
+    part: str
+    trials: int
+    seconds: float
+
+
+class StepShare(Record, frozen=True):
+    """One phase of a step fed by the loader: seconds of the step, and per example."""
+
+    phase: str
+    seconds: float
+    share: float
+    seconds_per_example: float
+
+
+class Headroom(Record, frozen=True):
+    """What the recommended settings leave: shares of the rate with resident data, and of the device's ceilings."""
+
+    resident_examples_per_second: float | None = None
+    share_of_resident: float | None = None
+    share_of_resident_ci95: Interval | None = None
+    flops_share: float | None = None
+    bytes_share: float | None = None
+    unknown_because: str | None = None
+
+
+class TrainingTime(Record, frozen=True):
+    """How long training takes before and after, the loader's start at every epoch included."""
+
+    epochs: float
+    examples: int
+    baseline_seconds: float
+    baseline_ci95: Interval
+    seconds: float
+    ci95: Interval
+    epoch_seconds: float
+
+
+class FindAnswer(Record, frozen=True):
+    """`recommended` is `at_own_batch`, or `with_free_batch` where the user allowed the batch to change.
+
+    `constraints` say in words what was kept. `offered` are steps that the user did not allow, with their predicted
+    gain. `finalists` are all that the last rounds measured. `step_before` and `step_after` take the step apart.
+    """
+
+    model: str
+    mode: Mode
+    data: str
+    batch_size: int
+    baseline: Finalist
+    recommended: Finalist
+    speedup: float
+    speedup_ci95: Interval
+    near_equal: tuple[Finalist, ...]
+    bound_before: str
+    bound_after: str
+    headroom: Headroom
+    trials: int
+    seconds: float
+    at_own_batch: Finalist
+    with_free_batch: Finalist | None = None
+    finalists: tuple[Finalist, ...] = ()
+    step_before: tuple[StepShare, ...] = ()
+    step_after: tuple[StepShare, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    spent: tuple[TimeSpent, ...] = ()
+    constraints: tuple[str, ...] = ()
+    offered: tuple[Remedy, ...] = ()
+    training_time: TrainingTime | None = None
+    report: str | None = None
+    verdicts: tuple[str, ...] = ()
+    simulated: bool = False
+
+
+class VerifyAnswer(Record, frozen=True):
+    """Whether a gain still holds: what the settings file says, and what was measured now.
+
+    `holds` is true where the measured interval reaches the promised gain and lies above 1, false where it does not,
+    and null where the rounds leave it open.
+    """
+
+    model: str
+    mode: Mode
+    baseline: Finalist
+    recommended: Finalist
+    speedup: float
+    speedup_ci95: Interval
+    promised_speedup: float | None
+    promised_ci95: Interval | None
+    holds: bool | None
+    verdicts: tuple[str, ...] = ()
+    trials: int = 0
+    seconds: float = 0.0
+    simulated: bool = False

@@ -1,0 +1,157 @@
+"""Settings in a file that people can write and read: TOML, for `find --baseline`, `verify` and `traindyno.apply`.
+
+The device is no part of it: a file from one machine is used on others, and each chooses the device where it is used.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any, get_type_hints
+
+import msgspec
+
+from traindyno.core.errors import UsageError
+from traindyno.core.file_tables import checked_table, checked_tables
+from traindyno.core.records import Settings, WorkloadSpec
+from traindyno.core.setups import SettingsFile, Setup
+from traindyno.core.toml_text import toml_lines, toml_value
+
+LEAST = {"batch_size": 1, "num_workers": 0, "prefetch_factor": 1, "accumulation_steps": 1, "threads": 1}
+GAIN = {"speedup": float, "ci95": tuple[float, float], "study": str}
+SOURCE = {"data": str}
+TABLES = ("settings", "source", "workload", "baseline", "gain")
+HEAD = """\
+# Settings to train with{found}.
+# `traindyno verify FILE` measures them again, `traindyno find --baseline FILE` starts from them, and in a script
+# traindyno.apply("FILE", model, dataset, optimizer=...) sets them.
+# The device is not named here: it is chosen where the settings are used."""
+
+
+def parse_settings_file(text: str, name: str) -> SettingsFile:
+    """The content of a settings file; `name` is the file's, for errors."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name} is not valid TOML: {error}", 'write lines such as precision = "bf16"') from None
+    tables = checked_tables(_with_settings(content, name), TABLES, name, _home_of, Settings.__struct_fields__)
+    settings = check_settings_table(tables["settings"], f"{name}, [settings]")
+    source = checked_table(tables["source"], SOURCE, f"{name}, [source]", _home_of)
+    gain = checked_table(tables["gain"], GAIN, f"{name}, [gain]", _home_of)
+    data = source.get("data")
+    baseline = _baseline(tables["baseline"], settings, data, f"{name}, [baseline]")
+    workload = _workload(tables["workload"], baseline.data if baseline else data, f"{name}, [workload]")
+    return SettingsFile(
+        settings=settings,
+        data=data,
+        workload=workload,
+        baseline=baseline,
+        speedup=gain.get("speedup"),
+        speedup_ci95=gain.get("ci95"),
+        study=gain.get("study"),
+    )
+
+
+def check_settings_table(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Settings by name with every name and value checked, and without the device."""
+    return _without_device(checked_table(values, get_type_hints(Settings), where, _home_of, LEAST))
+
+
+def settings_of(file: SettingsFile, base: Settings) -> Settings:
+    """The file's settings, filled up from `base`, from which also the device comes."""
+    return msgspec.convert({**msgspec.to_builtins(base), **_without_device(file.settings)}, Settings)
+
+
+def format_settings_file(file: SettingsFile) -> str:
+    """The file as text, with comments: what it is for, and what the baseline has where they differ."""
+    gain = {"speedup": file.speedup, "ci95": file.speedup_ci95, "study": file.study}
+    parts = [
+        HEAD.format(found=_found(file)),
+        _table("settings", _in_order(_without_device(file.settings)), None, _baseline_beside(file)),
+        _table("source", {"data": file.data}, "Where the examples come from."),
+        _table("workload", _fields(file.workload), "What the settings were found for; another may want others."),
+        _table("baseline", _baseline_fields(file.baseline), "What they were compared with."),
+        _table(
+            "gain", gain, "How much faster than the baseline, with the 95 % interval, and the study that measured it."
+        ),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _with_settings(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """The content with the settings that stand at its top moved to the table `[settings]`."""
+    top = {key: value for key, value in content.items() if key in Settings.__struct_fields__}
+    table = content.get("settings", {})
+    if not isinstance(table, dict):
+        return content
+    if twice := top.keys() & table.keys():
+        raise UsageError(f"{name} has {min(twice)} at its top and in [settings]", "write it once")
+    others = {key: value for key, value in content.items() if key not in top}
+    return {**others, "settings": {**top, **table}}
+
+
+def _baseline(table: dict[str, Any], settings: dict[str, Any], data: str | None, where: str) -> Setup | None:
+    """Its settings and `data` stand in one table; without a batch or data of its own it has those of the file."""
+    if not table:
+        return None
+    own = checked_table(table, {**get_type_hints(Settings), **SOURCE}, where, _home_of, LEAST)
+    found, batch_size = own.pop("data", data), own.pop("batch_size", settings.get("batch_size"))
+    for name, value, example in (("data", found, '"folder:PATH"'), ("batch_size", batch_size, "256")):
+        if value is None:
+            raise UsageError(f"{where}: {name} is missing", f"add a line such as {name} = {example}")
+    return Setup(data=found, settings=Settings(batch_size=batch_size, **_without_device(own)))
+
+
+def _workload(table: dict[str, Any], data: str | None, where: str) -> WorkloadSpec | None:
+    if not table:
+        return None
+    own = checked_table(table, get_type_hints(WorkloadSpec), where, _home_of)
+    if "model" not in own:
+        raise UsageError(f"{where}: model is missing", 'add a line such as model = "torchvision:resnet50"')
+    return WorkloadSpec(**({} if data is None else {"data": data}) | own)
+
+
+def _home_of(name: str) -> str | None:
+    """In which table a name stands, for one that was written into the wrong one."""
+    known = {**dict.fromkeys(get_type_hints(WorkloadSpec), "workload"), **dict.fromkeys(GAIN, "gain")}
+    known |= {**dict.fromkeys(SOURCE, "source"), **dict.fromkeys(Settings.__struct_fields__, "settings")}
+    return known.get(name)
+
+
+def _without_device(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "device"}
+
+
+def _in_order(settings: dict[str, Any]) -> dict[str, Any]:
+    """As the record has them, wherever they were kept meanwhile."""
+    known = {name: settings[name] for name in Settings.__struct_fields__ if name in settings}
+    return {**known, **settings}
+
+
+def _found(file: SettingsFile) -> str:
+    if file.speedup is None:
+        return ""
+    interval = "" if file.speedup_ci95 is None else " (95 % interval {:.2f} to {:.2f})".format(*file.speedup_ci95)
+    return f", found by `traindyno find`: {file.speedup:.2f} times as fast as the baseline{interval}"
+
+
+def _baseline_beside(file: SettingsFile) -> dict[str, str]:
+    if file.baseline is None:
+        return {}
+    theirs = msgspec.to_builtins(file.baseline.settings)
+    changed = {name: theirs[name] for name, value in file.settings.items() if name in theirs and value != theirs[name]}
+    return {name: f"baseline: {'none' if value is None else toml_value(value)}" for name, value in changed.items()}
+
+
+def _baseline_fields(setup: Setup | None) -> dict[str, Any]:
+    return {} if setup is None else {"data": setup.data, **_without_device(_fields(setup.settings))}
+
+
+def _fields(record: msgspec.Struct | None) -> dict[str, Any]:
+    fields: dict[str, Any] = {} if record is None else msgspec.to_builtins(record)
+    return fields
+
+
+def _table(name: str, values: dict[str, Any], comment: str | None = None, beside: dict[str, str] | None = None) -> str:
+    """A table with its comment; nothing where it has no values."""
+    lines = toml_lines(values, beside)
+    head = [f"# {comment}"] if comment else []
+    return "\n".join([*head, f"[{name}]", *lines]) if lines else ""

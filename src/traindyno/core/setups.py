@@ -1,0 +1,36 @@
+"""A way to train: where the examples come from, and the settings; and the file that keeps two of them."""
+
+from typing import Any
+
+import msgspec
+
+from traindyno.core.base import Record
+from traindyno.core.records import Settings, WorkloadSpec
+
+
+class Setup(Record, frozen=True):
+    """Where the examples come from, and the settings."""
+
+    data: str
+    settings: Settings
+
+    def changes(self, baseline: "Setup") -> dict[str, Any]:
+        """What differs from the baseline, by name; `data` is named like the settings."""
+        mine, theirs = msgspec.to_builtins(self.settings), msgspec.to_builtins(baseline.settings)
+        found = {name: value for name, value in mine.items() if value != theirs[name]}
+        return {"data": self.data, **found} if self.data != baseline.data else found
+
+
+class SettingsFile(Record, frozen=True):
+    """What a settings file holds: `settings` to train with, and, if `find` wrote it, what they were found for.
+
+    One file serves `find --baseline`, `verify` and `traindyno.apply`; only `verify` needs more than the settings.
+    """
+
+    settings: dict[str, Any]
+    data: str | None = None
+    workload: WorkloadSpec | None = None
+    baseline: Setup | None = None
+    speedup: float | None = None
+    speedup_ci95: tuple[float, float] | None = None
+    study: str | None = None

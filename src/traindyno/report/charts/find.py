@@ -1,0 +1,115 @@
+"""What `find` found in pictures: the step before and after, the finalists' speed, and that of everything tried."""
+
+from typing import Any
+
+from traindyno.core.answers import Attempt, Document, FindAnswer, StepShare
+from traindyno.report.charts.phase_bars import COLORS, PhaseBar, phases_panel
+from traindyno.report.charts.ratios import ratio_row, ratios_panel
+from traindyno.report.charts.style import BLUE, GREEN, GREY, ORANGE, PALE_GREY, chart_title, finished
+from traindyno.report.finalists import BASELINE, RECOMMENDED, Placed, is_gain, placed_finalists
+from traindyno.report.wording import duration, known, one_line
+
+FINALISTS = "Speed end to end, against the baseline"
+ATTEMPTS = "Speed of each change, against what it was tried on"
+ADOPTED, REJECTED, PREDICTED = "adopted", "not adopted", "predicted, not measured"
+ATTEMPT_COLORS = {ADOPTED: GREEN, REJECTED: BLUE, PREDICTED: PALE_GREY}
+OTHERS, UNCONFIRMED = "other finalists", "from single processes, not confirmed"
+FINALIST_COLORS = {BASELINE: GREY, RECOMMENDED: GREEN, OTHERS: BLUE, UNCONFIRMED: ORANGE}
+
+
+def find_chart(document: Document) -> dict[str, Any] | None:
+    """All pictures below each other; null when there is nothing to draw."""
+    answer: FindAnswer = document.answer
+    panels = (_steps(answer), _finalists(answer, FINALISTS), _attempts(answer, ATTEMPTS))
+    return _whole(document, f"Fastest settings for {one_line(answer.model, 50)}", panels)
+
+
+def steps_chart(document: Document) -> dict[str, Any] | None:
+    """The step before and after; null when neither was taken apart."""
+    title = "The step before and after" if is_gain(document.answer) else "The step"
+    return _whole(document, title, (_steps(document.answer),))
+
+
+def finalists_chart(document: Document) -> dict[str, Any] | None:
+    """How many times as fast as the baseline; null when nothing took part beside it."""
+    return _whole(document, FINALISTS, (_finalists(document.answer),))
+
+
+def attempts_chart(document: Document) -> dict[str, Any] | None:
+    """Everything tried that has a ratio; null when nothing has."""
+    return _whole(document, ATTEMPTS, (_attempts(document.answer),))
+
+
+def numbered(place: int, attempt: Attempt) -> str:
+    """`3. compile=default`: by its number it is found in the table."""
+    return f"{place}. {one_line(attempt.change, 56)}"
+
+
+def _steps(answer: FindAnswer) -> Any:
+    before = _bar(BASELINE, answer.step_before, answer.bound_before)
+    after = _bar(RECOMMENDED, answer.step_after, answer.bound_after)
+    bars = [bar for bar in (before, after if is_gain(answer) else None) if bar is not None]
+    return phases_panel(bars) if bars else None
+
+
+def _bar(name: str, parts: tuple[StepShare, ...], bound: str) -> PhaseBar | None:
+    drawn = [part for part in parts if part.phase in COLORS and part.seconds > 0]
+    if not drawn:
+        return None
+    return PhaseBar(
+        name=name,
+        seconds_per_example={part.phase: part.seconds_per_example for part in drawn},
+        shares={part.phase: part.share for part in drawn},
+        seconds_words=duration(sum(part.seconds_per_example for part in parts)),
+        share_words=_bound_words(bound),
+    )
+
+
+def _bound_words(bound: str) -> str:
+    """`data: decode` → `data-bound (decode)`."""
+    kind, _, stage = one_line(bound, 40).partition(": ")
+    return f"{kind}-bound{f' ({stage})' if stage else ''}"
+
+
+def _finalists(answer: FindAnswer, title: str | None = None) -> Any:
+    placed = [each for each in placed_finalists(answer) if known(each.finalist.speedup)]
+    if len(placed) < 2:
+        return None
+    rows = [ratio_row(_label(each), each.finalist.speedup, each.finalist.speedup_ci95, _state(each)) for each in placed]
+    return ratios_panel(rows, FINALIST_COLORS, title)
+
+
+def _label(placed: Placed) -> str:
+    return f"{placed.label} (batch {placed.finalist.batch_size})"
+
+
+def _state(placed: Placed) -> str:
+    if placed.label == BASELINE:
+        return BASELINE
+    if not placed.finalist.confirmed:
+        return UNCONFIRMED
+    return RECOMMENDED if placed.chosen else OTHERS
+
+
+def _attempts(answer: FindAnswer, title: str | None = None) -> Any:
+    rows = [row for place, each in enumerate(answer.attempts, start=1) if (row := _attempt_row(place, each))]
+    return ratios_panel(rows, ATTEMPT_COLORS, title) if rows else None
+
+
+def _attempt_row(place: int, attempt: Attempt) -> dict[str, Any] | None:
+    """A prediction has no interval, and is drawn without one."""
+    if attempt.ratio is None or not known(attempt.ratio):
+        return None
+    state = ADOPTED if attempt.adopted else PREDICTED if attempt.predicted else REJECTED
+    interval = (attempt.ratio, attempt.ratio) if attempt.predicted else attempt.ci95
+    return ratio_row(numbered(place, attempt), attempt.ratio, interval, state)
+
+
+def _whole(document: Document, title: str, panels: tuple[Any, ...]) -> dict[str, Any] | None:
+    import altair
+
+    drawn = [panel for panel in panels if panel is not None]
+    if not drawn:
+        return None
+    whole = altair.vconcat(*drawn, spacing=30).resolve_scale(x="independent", y="independent", color="independent")
+    return finished(whole.properties(title=chart_title(document, title)))

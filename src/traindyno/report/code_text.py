@@ -1,0 +1,143 @@
+"""Pieces of Python that several snippets are made of: calls, the loader, the optimiser."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from traindyno.core.records import Settings, WorkloadSpec
+from traindyno.core.setups import Setup
+from traindyno.report.switch_code import FLAGS, KERNELS, lines_of
+
+WIDTH = 100
+OPTIMIZERS = {
+    "sgd": ("torch.optim.SGD", ", momentum=0.9"),
+    "adam": ("torch.optim.Adam", ""),
+    "adamw": ("torch.optim.AdamW", ""),
+}
+LOADING = (
+    "batch_size",
+    "num_workers",
+    "prefetch_factor",
+    "pin_memory",
+    "persistent_workers",
+    "decoder",
+    "memory_format",
+)
+CHECKPOINTING = (
+    "# Activation checkpointing: in the model's forward, write torch.utils.checkpoint.checkpoint(block, x,",
+    "# use_reentrant=False) for block(x), for each block of the longest row of blocks.",
+)
+
+
+def call_lines(head: str, arguments: Sequence[str]) -> list[str]:
+    """A call on one line, or with an argument on each where it is long."""
+    line = f"{head}({', '.join(arguments)})"
+    return [line] if len(line) <= WIDTH else [f"{head}(", *(f"    {argument}," for argument in arguments), ")"]
+
+
+def indented(lines: Sequence[str], levels: int = 1) -> list[str]:
+    return ["    " * levels + line for line in lines]
+
+
+def device_of(settings: Settings) -> str:
+    """`cpu` or `cuda`; which of several GPUs it was does not matter."""
+    return "cpu" if settings.device.partition(":")[0] == "cpu" else "cuda"
+
+
+def flag_lines(settings: Settings, baseline: Settings, *, but: Sequence[str] = ()) -> list[str]:
+    """What holds for the process, as far as it is not torch's default or not what the baseline had."""
+    plain = Settings(batch_size=1)
+    names = [name for name in FLAGS if name not in but]
+    told = {name: getattr(settings, name) for name in names}
+    return lines_of(
+        {
+            name: value
+            for name, value in told.items()
+            if value != getattr(plain, name) or value != getattr(baseline, name)
+        }
+    )
+
+
+def read_by_us(setup: Setup, workload: WorkloadSpec) -> bool:
+    """Whether no dataset but ours reads the examples so: from a store of ours, or by a decoder of our choice."""
+    named = setup.data.partition(":")[0] not in ("synthetic", "")
+    return (
+        named and workload.mode == "train" and (not setup.data.startswith("folder:") or setup.settings.decoder != "pil")
+    )
+
+
+def data_comment(setup: Setup, workload: WorkloadSpec) -> list[str]:
+    """What the examples came from when this was measured; a user's own data needs no word."""
+    if setup.data.startswith("synthetic:"):
+        return []
+    how = f"decoded by {setup.settings.decoder}, moved as bytes and normalised on the device"
+    return [f"# Measured on {quoted(setup.data)}, {how}."]
+
+
+def loader_lines(setup: Setup, workload: WorkloadSpec, batch_size: int) -> list[str]:
+    """The loader: torch's over the user's dataset, or ours where nothing else reads the examples so."""
+    settings = msgspec.structs.replace(setup.settings, batch_size=batch_size)
+    if read_by_us(setup, workload):
+        wanted = {name: getattr(settings, name) for name in LOADING}
+        arguments = ["loading", "None", quoted(setup.data), *apply_arguments(settings, workload)]
+        return [
+            "# Batches on the device, normalised; no dataset of your own is needed.",
+            *settings_lines("loading", wanted),
+            f"loader = traindyno.apply({', '.join(arguments)}).loader",
+        ]
+    order = ["shuffle=True", "drop_last=True"] if workload.mode == "train" else ["shuffle=False"]
+    workers = [f"prefetch_factor={settings.prefetch_factor}", f"persistent_workers={settings.persistent_workers}"]
+    return call_lines(
+        "loader = DataLoader",
+        [
+            "dataset",
+            f"batch_size={batch_size}",
+            *order,
+            f"num_workers={settings.num_workers}",
+            f"pin_memory={settings.pin_memory}",
+            *(workers if settings.num_workers else []),
+        ],
+    )
+
+
+def apply_arguments(settings: Settings, workload: WorkloadSpec) -> list[str]:
+    """What `traindyno.apply` must be told beside the settings to do what was measured."""
+    size = [f"image_size={workload.image_size}"] if workload.image_size is not None else []
+    return [*size, *(['device="cpu"'] if device_of(settings) == "cpu" else [])]
+
+
+def settings_lines(name: str, values: dict[str, Any]) -> list[str]:
+    """A dict of those that are not torch's defaults, in one line or one for each."""
+    plain = msgspec.to_builtins(Settings(batch_size=0))
+    changed = {key: value for key, value in values.items() if key != "device" and value != plain[key]}
+    items = [f'"{key}": {quoted(value) if isinstance(value, str) else value}' for key, value in changed.items()]
+    line = f"{name} = {{{', '.join(items)}}}"
+    return [line] if len(line) <= WIDTH else [f"{name} = {{", *(f"    {item}," for item in items), "}"]
+
+
+def quoted(text: str) -> str:
+    """Any text as a literal on one line, in double quotes where it has none itself."""
+    literal = repr(text)
+    return literal if '"' in text or "'" in text else f'"{literal[1:-1]}"'
+
+
+def optimizer_text(workload: WorkloadSpec, settings: Settings, parameters: str) -> str:
+    """Makes the optimiser; of a user's own file only its class is named, for the user to put in."""
+    kind, more = ("Optimizer", "") if workload.runs_user_code else OPTIMIZERS[workload.optimizer]
+    return f"{kind}({parameters}, lr=learning_rate{more}{KERNELS[settings.optimizer_kernel]})"
+
+
+def compile_arguments(settings: Settings) -> list[str]:
+    """Arguments as they were measured; no shape is taken to vary."""
+    mode = [] if settings.compile == "default" else [f'mode="{settings.compile}"']
+    return [*mode, "dynamic=False"]
+
+
+def imports(lines: Sequence[str], *more: str) -> list[str]:
+    """What the lines need of the standard library and of torch, then `more`."""
+    text = "\n".join(line.partition("#")[0] for line in lines)
+    wanted = {"os.": "import os", "torch.": "import torch", "traindyno.": "import traindyno"}
+    plain = [line for use, line in wanted.items() if use in text]
+    loader = ["from torch.utils.data import DataLoader"] if "DataLoader(" in text else []
+    return [*plain, *more, *loader, ""]

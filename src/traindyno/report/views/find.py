@@ -1,0 +1,179 @@
+"""The fastest settings: the answer in one line, what it was compared with, what changes, and what it leaves."""
+
+from traindyno.core.answers import Document, Finalist, FindAnswer, Headroom, Remedy, TrainingTime
+from traindyno.report.charts.find import attempts_chart, finalists_chart, find_chart, steps_chart
+from traindyno.report.finalists import is_gain, other_batch
+from traindyno.report.found_settings import found_snippets
+from traindyno.report.view import Chapter, Headline, Sheet, Table, View
+from traindyno.report.views.find_sheet import find_sheet
+from traindyno.report.views.find_tables import (
+    attempts_table,
+    changes_table,
+    finalists_table,
+    offers_table,
+    speed_words,
+    spent_table,
+)
+from traindyno.report.wording import (
+    batch,
+    count,
+    duration,
+    duration_interval,
+    known,
+    one_line,
+    rate,
+    share,
+)
+
+METHOD = (
+    "First the baseline was measured as it is, and its step taken apart: the search spends its trials on the side that "
+    "holds training up. Loaders that a simulation, made of separately measured parts, showed unable to win were not "
+    "run. Changes of the step were tried in pairs of processes that took turns. In the end the best candidates ran end "
+    "to end, loader and all, by turns with the baseline and each time in a fresh process: speeds are ratios of such "
+    "rounds, and their 95 % intervals cover the variation between processes. A near-equal reaches at least 97 % of "
+    "the recommended speed and saves something. Learning rates for another batch are by rule, not measured."
+)
+
+
+def title(document: Document) -> str:
+    answer: FindAnswer = document.answer
+    words = (answer.mode, f"batch {batch(answer.batch_size)}", answer.baseline.settings.get("device"))
+    return f"Fastest settings for {one_line(answer.model)} ({', '.join(one_line(word) for word in words if word)})"
+
+
+def headline(document: Document) -> Headline:
+    answer: FindAnswer = document.answer
+    before, after = answer.baseline.examples_per_second, answer.recommended.examples_per_second
+    other = other_batch(answer)
+    beside = [
+        ("95 % interval", f"{interval_words(answer.speedup_ci95)}×" if is_gain(answer) else None),
+        ("batch size", batch(answer.recommended.batch_size)),
+        *([] if other is None else [(other.label, _at_batch(other.finalist))]),
+        ("search", f"{duration(answer.seconds)}, {count(answer.trials)} trials"),
+    ]
+    faster = f"as fast: {rate(before)} → {rate(after)} examples/s{_doubt(answer)}"
+    label = faster if is_gain(answer) else f"nothing that was tried is faster than {rate(before)} examples/s"
+    told = tuple((name, value) for name, value in beside if value is not None)
+    return Headline(value=speed_words(answer.speedup), label=label, beside=told)
+
+
+def tables(document: Document) -> tuple[Table, ...]:
+    answer: FindAnswer = document.answer
+    return (*finalists_table(answer), *changes_table(answer))
+
+
+def conclusion(document: Document) -> tuple[str, ...]:
+    """The answer in one line, and what the verdicts do not say."""
+    answer: FindAnswer = document.answer
+    return (
+        _answer_line(answer),
+        *_use_lines(answer.headroom),
+        *_training_lines(answer.training_time),
+        *_retuning_lines(answer),
+        *_constraint_lines(answer),
+        *(_offer_line(offer) for offer in answer.offered),
+    )
+
+
+def verdicts(document: Document) -> tuple[str, ...]:
+    """The first says what the answer's line says."""
+    answer: FindAnswer = document.answer
+    return tuple(one_line(verdict, 400) for verdict in answer.verdicts[1:])
+
+
+def sheet(document: Document) -> Sheet:
+    return find_sheet(document.answer)
+
+
+def chapters(document: Document) -> tuple[Chapter, ...]:
+    answer: FindAnswer = document.answer
+    step = "Before and after" if is_gain(answer) else "The step"
+    return (
+        Chapter(heading=step, chart=steps_chart(document), tables=changes_table(answer)),
+        Chapter(heading="Finalists", chart=finalists_chart(document), tables=finalists_table(answer)),
+        Chapter(heading="How the time was spent", tables=spent_table(answer)),
+        Chapter(heading="What was tried", chart=attempts_chart(document), tables=attempts_table(answer)),
+        Chapter(heading="Constraints", lines=answer.constraints, tables=offers_table(answer)),
+    )
+
+
+def interval_words(interval: tuple[float, float]) -> str:
+    """`7.49 to 7.66`; an open end is said."""
+    low, high = interval
+    return f"{low:.2f} to {high:.2f}" if known(low) and known(high) else f"from {low:.2f}" if known(low) else "n/a"
+
+
+def _answer_line(answer: FindAnswer) -> str:
+    before = rate(answer.baseline.examples_per_second)
+    if not is_gain(answer):
+        return f"A gain of 1.0: nothing that was tried is faster than the baseline ({before} examples/s)"
+    rates = f"{before} → {rate(answer.recommended.examples_per_second)} examples/s"
+    interval = f"95 % interval {interval_words(answer.speedup_ci95)}"
+    return f"{answer.speedup:.2f} times as fast: {rates} ({interval}){_doubt(answer)}"
+
+
+def _doubt(answer: FindAnswer) -> str:
+    return "" if answer.recommended.confirmed else ", not confirmed: the last rounds were not run"
+
+
+def _use_lines(headroom: Headroom) -> tuple[str, ...]:
+    ceilings = ((headroom.flops_share, "arithmetic"), (headroom.bytes_share, "memory bandwidth"))
+    used = [f"{share(part)} of its {name}" for part, name in ceilings if known(part)]
+    if used:
+        return (f"Used of the device: {', '.join(used)}",)
+    return (f"Used of the device: n/a ({one_line(headroom.unknown_because, 200)})",) if headroom.unknown_because else ()
+
+
+def _times(time: TrainingTime) -> str:
+    return f"{duration(time.baseline_seconds)} → {duration_interval(time.seconds, time.ci95)}"
+
+
+def _training_lines(time: TrainingTime | None) -> tuple[str, ...]:
+    if time is None:
+        return ()
+    length = f"{time.epochs:g} epoch{'' if time.epochs == 1 else 's'} of {count(time.examples)} examples"
+    return (f"Training for {length}: {_times(time)} ({duration(time.epoch_seconds)} per epoch)",)
+
+
+def _at_batch(finalist: Finalist) -> str:
+    return f"{speed_words(finalist.speedup)} at batch {batch(finalist.batch_size)}"
+
+
+def _retuning_lines(answer: FindAnswer) -> tuple[str, ...]:
+    """What another batch asks for, in what is recommended or beside it."""
+    other = other_batch(answer)
+    ways = [("Take care", answer.recommended), *([] if other is None else [(other.label.capitalize(), other.finalist)])]
+    return tuple(line for label, found in ways for line in _retuning(label, found))
+
+
+def _retuning(label: str, finalist: Finalist) -> tuple[str, ...]:
+    warnings = tuple(f"{label}: {one_line(warning, 300)}" for warning in finalist.warnings)
+    if finalist.learning_rate is None:
+        return warnings
+    value = f"Learning rate at batch {batch(finalist.batch_size)}: {finalist.learning_rate:.4g}, by that rule"
+    return (*warnings, value)
+
+
+def _constraint_lines(answer: FindAnswer) -> tuple[str, ...]:
+    kept = "; ".join(one_line(each, 120) for each in answer.constraints)
+    return (f"Constraints: {kept}",) if kept else ()
+
+
+def _offer_line(offer: Remedy) -> str:
+    how = f": {one_line(offer.command, 400)}" if offer.command else ""
+    return f"Offered, not used: {one_line(offer.action, 200)} (predicted {speed_words(offer.predicted_speedup)}){how}"
+
+
+FIND = View(
+    title=title,
+    headline=headline,
+    tables=tables,
+    conclusion=conclusion,
+    verdicts=verdicts,
+    sheet=sheet,
+    chart=find_chart,
+    snippets=found_snippets,
+    chapters=chapters,
+    answer_first=True,
+    method=METHOD,
+)

@@ -1,0 +1,186 @@
+"""The tables of `find`: the finalists, what changes, what was tried, and where the time went."""
+
+from traindyno.core.answers import Attempt, Finalist, FindAnswer, Remedy, TimeSpent
+from traindyno.report.finalists import (
+    Placed,
+    differences,
+    in_order,
+    is_gain,
+    other_batch,
+    placed_finalists,
+    setting_of,
+)
+from traindyno.report.view import Column, Row, Table, Tone
+from traindyno.report.wording import (
+    batch,
+    count,
+    duration,
+    known,
+    one_line,
+    rate,
+    rate_interval,
+    ratio_interval,
+    share,
+    signed_percent,
+    size,
+)
+
+FINALIST_COLUMNS = (
+    Column(heading="way to train", right=False, narrow="way\nto train"),
+    Column(heading="batch size", narrow="batch\nsize"),
+    Column(heading="throughput", unit="examples per second", narrow="throughput\n(examples/s)"),
+    Column(heading="speed", unit="95 % interval", narrow="speed\n(95 %)"),
+    Column(heading="memory"),
+    Column(heading="workers"),
+)
+ATTEMPT_COLUMNS = (
+    Column(heading="#"),
+    Column(heading="side", right=False),
+    Column(heading="change", right=False),
+    Column(heading="speed", unit="95 % interval", narrow="speed\n(95 %)"),
+    Column(heading="what came of it", right=False),
+    Column(heading="took"),
+)
+SPENT_COLUMNS = (
+    Column(heading="part of the search", right=False),
+    Column(heading="trials"),
+    Column(heading="took"),
+    Column(heading="share"),
+)
+OFFER_COLUMNS = (
+    Column(heading="offered, not used", right=False),
+    Column(heading="predicted speed"),
+    Column(heading="allow it with", right=False),
+)
+
+
+def finalists_table(answer: FindAnswer) -> tuple[Table, ...]:
+    placed = placed_finalists(answer)
+    fastest = max((each.finalist.speedup for each in placed if known(each.finalist.speedup)), default=1.0)
+    rows = tuple(_finalist_row(each, fastest) for each in placed)
+    legend = tuple(line for each in placed for line in _finalist_notes(answer, each))
+    return (Table(columns=FINALIST_COLUMNS, rows=rows, legend=legend, bar_column=3),)
+
+
+def changes_table(answer: FindAnswer) -> tuple[Table, ...]:
+    """What to change, and the same for the other batch where it differs from that."""
+    other = other_batch(answer)
+    ways = [answer.recommended, *([] if other is None else [other.finalist])]
+    changed = {name for way in ways for name in way.changes}
+    names = [name for name in in_order(answer.baseline.settings) if name in changed]
+    compared = "baseline → recommended" if is_gain(answer) else "baseline"
+    columns = [Column(heading="setting", right=False), Column(heading=compared, right=False)]
+    columns += [] if other is None else [Column(heading=other.label, right=False)]
+    rows = tuple(_change_row(answer, name, None if other is None else other.finalist) for name in names)
+    return (Table(columns=tuple(columns), rows=rows, title="What changes"),) if names else ()
+
+
+def attempts_table(answer: FindAnswer) -> tuple[Table, ...]:
+    rows = tuple(_attempt_row(place, attempt) for place, attempt in enumerate(answer.attempts, start=1))
+    return (Table(columns=ATTEMPT_COLUMNS, rows=rows),) if rows else ()
+
+
+def spent_table(answer: FindAnswer) -> tuple[Table, ...]:
+    whole = sum(part.seconds for part in answer.spent)
+    rows = tuple(_spent_row(part, whole) for part in answer.spent)
+    legend = (f"{duration(answer.seconds)} in all, {count(answer.trials)} trials",)
+    return (Table(columns=SPENT_COLUMNS, rows=rows, legend=legend, bar_column=0),) if rows else ()
+
+
+def offers_table(answer: FindAnswer) -> tuple[Table, ...]:
+    width = 3 if any(offer.command for offer in answer.offered) else 2
+    rows = tuple(Row(cells=_offer_cells(offer)[:width]) for offer in answer.offered)
+    return (Table(columns=OFFER_COLUMNS[:width], rows=rows),) if rows else ()
+
+
+def speed_words(ratio: float | None) -> str:
+    """`1.03×`."""
+    return f"{ratio:.2f}×" if ratio is not None and known(ratio) else "n/a"
+
+
+def way_cells(label: str, finalist: Finalist) -> tuple[str, ...]:
+    """A way to train in the columns of finalists."""
+    return (
+        label,
+        batch(finalist.batch_size),
+        rate_interval(finalist.examples_per_second, finalist.ci95),
+        ratio_interval(finalist.speedup, finalist.speedup_ci95) if finalist.changes else speed_words(finalist.speedup),
+        size(finalist.peak_memory_bytes),
+        setting_of(finalist, "num_workers"),
+    )
+
+
+def _finalist_row(placed: Placed, fastest: float) -> Row:
+    speedup = placed.finalist.speedup
+    bar = speedup / fastest if known(speedup) else None
+    return Row(cells=way_cells(placed.label, placed.finalist), tone="chosen" if placed.chosen else "plain", bar=bar)
+
+
+def _finalist_notes(answer: FindAnswer, placed: Placed) -> tuple[str, ...]:
+    """How it differs from what is recommended, what that saves, what was predicted, whether the rounds were run."""
+    finalist, predicted = placed.finalist, placed.finalist.predicted_examples_per_second
+    notes = [] if placed.known_by_label else [f"with {differences(finalist, answer.recommended)}"]
+    notes += [f"saves {_listed(finalist.cheaper_in)}"] if finalist.cheaper_in else []
+    if predicted is not None and known(predicted) and finalist.examples_per_second > 0:
+        miss = signed_percent(predicted / finalist.examples_per_second - 1)
+        notes.append(f"predicted {rate(predicted)} examples/s ({miss})")
+    if not finalist.confirmed and finalist.changes:
+        notes.append(f"not confirmed, from {_processes(finalist.processes)}")
+    return (f"{placed.label}: {'; '.join(notes)}",) if notes else ()
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(one_line(name) for name in names)
+
+
+def _processes(number: int) -> str:
+    return "a single process" if number == 1 else f"{count(number)} processes"
+
+
+def _change_row(answer: FindAnswer, name: str, other: Finalist | None) -> Row:
+    before, after = setting_of(answer.baseline, name), setting_of(answer.recommended, name)
+    cells = [one_line(name), before if before == after else f"{before} → {after}"]
+    if other is not None:
+        elsewhere = setting_of(other, name)
+        cells.append("" if elsewhere == after else elsewhere)
+    return Row(cells=tuple(cells))
+
+
+def _attempt_row(place: int, attempt: Attempt) -> Row:
+    cells = (
+        str(place),
+        one_line(attempt.side),
+        one_line(attempt.change, 80),
+        _ratio(attempt),
+        _outcome(attempt),
+        duration(attempt.seconds) if attempt.seconds else "",
+    )
+    tone: Tone = "chosen" if attempt.adopted else "plain"
+    return Row(cells=cells, tone=tone)
+
+
+def _outcome(attempt: Attempt) -> str:
+    """In words also where it is coloured."""
+    outcome = one_line(attempt.outcome, 240)
+    return f"adopted: {outcome}" if attempt.adopted and not outcome.startswith("adopted") else outcome
+
+
+def _ratio(attempt: Attempt) -> str:
+    if attempt.ratio is None:
+        return ""
+    return (
+        f"{speed_words(attempt.ratio)} (predicted)"
+        if attempt.predicted
+        else ratio_interval(attempt.ratio, attempt.ci95)
+    )
+
+
+def _spent_row(part: TimeSpent, whole: float) -> Row:
+    of_all = part.seconds / whole if whole > 0 else None
+    cells = (one_line(part.part), count(part.trials), duration(part.seconds), share(of_all))
+    return Row(cells=cells, bar=of_all)
+
+
+def _offer_cells(offer: Remedy) -> tuple[str, ...]:
+    command = one_line(offer.command or "", 400)
+    return one_line(offer.action, 200), speed_words(offer.predicted_speedup), command

@@ -1,0 +1,99 @@
+"""Whether a gain still holds: what was promised, what was measured now, and the two ways to train side by side."""
+
+from traindyno.core.answers import Document, Finalist, VerifyAnswer
+from traindyno.report.charts.verify import verify_chart
+from traindyno.report.finalists import BASELINE, RECOMMENDED
+from traindyno.report.view import Headline, Number, Row, Sheet, Table, Tone, View
+from traindyno.report.views.find import interval_words
+from traindyno.report.views.find_tables import FINALIST_COLUMNS, speed_words, way_cells
+from traindyno.report.wording import batch, count, duration, known, one_line, rate, ratio_interval
+
+ANSWERS = {True: "the gain holds", False: "the gain does not hold", None: "it is open whether the gain holds"}
+SHEET_COLUMNS = (
+    "model", "name", "batch_size", "data", "examples_per_second", "examples_per_second_ci95_low",
+    "examples_per_second_ci95_high", "step_seconds", "speedup", "speedup_ci95_low", "speedup_ci95_high", "processes",
+    "peak_memory_bytes", "promised_speedup", "promised_ci95_low", "promised_ci95_high", "holds",
+)  # fmt: skip
+METHOD = (
+    "Both ways to train ran end to end, loader and all, by turns and each time in a fresh process: the speed is a "
+    "ratio of such rounds, and its 95 % interval covers the variation between processes. A gain holds if it is more "
+    "than chance and reaches 97 % of the promised one; where the interval allows both, it is open."
+)
+
+
+def title(document: Document) -> str:
+    answer: VerifyAnswer = document.answer
+    words = (answer.mode, f"batch {batch(answer.recommended.batch_size)}", answer.recommended.settings.get("device"))
+    told = ", ".join(one_line(word) for word in words if word)
+    return f"Does the gain for {one_line(answer.model)} hold? ({told})"
+
+
+def headline(document: Document) -> Headline:
+    answer: VerifyAnswer = document.answer
+    before, after = answer.baseline.examples_per_second, answer.recommended.examples_per_second
+    beside = [
+        ("95 % interval", f"{interval_words(answer.speedup_ci95)}×"),
+        *([("promised", ratio_interval(answer.promised_speedup, answer.promised_ci95))] if _promise(answer) else []),
+        ("throughput", f"{rate(before)} → {rate(after)} examples/s"),
+        ("measured in", f"{duration(answer.seconds)}, {count(answer.trials)} trials"),
+    ]
+    return Headline(value=speed_words(answer.speedup), label=f"as fast: {ANSWERS[answer.holds]}", beside=tuple(beside))
+
+
+def tables(document: Document) -> tuple[Table, ...]:
+    answer: VerifyAnswer = document.answer
+    rows = (_row(BASELINE, answer.baseline, answer), _row(RECOMMENDED, answer.recommended, answer))
+    return (Table(columns=FINALIST_COLUMNS, rows=rows, bar_column=3),)
+
+
+def conclusion(document: Document) -> tuple[str, ...]:
+    answer: VerifyAnswer = document.answer
+    told = ANSWERS[answer.holds]
+    now = f"{ratio_interval(answer.speedup, answer.speedup_ci95)} as fast"
+    return (f"{told[:1].upper()}{told[1:]}: {now}{_promise(answer)}",)
+
+
+def verdicts(document: Document) -> tuple[str, ...]:
+    """The first says what the conclusion says."""
+    answer: VerifyAnswer = document.answer
+    return tuple(one_line(verdict, 400) for verdict in answer.verdicts[1:])
+
+
+def sheet(document: Document) -> Sheet:
+    answer: VerifyAnswer = document.answer
+    named = ((BASELINE, answer.baseline), (RECOMMENDED, answer.recommended))
+    return Sheet(columns=SHEET_COLUMNS, rows=tuple(_sheet_row(answer, name, found) for name, found in named))
+
+
+def _promise(answer: VerifyAnswer) -> str:
+    promised = ratio_interval(answer.promised_speedup, answer.promised_ci95)
+    return f", promised {promised}" if known(answer.promised_speedup) else ""
+
+
+def _row(label: str, finalist: Finalist, answer: VerifyAnswer) -> Row:
+    fastest = max((each.speedup for each in (answer.baseline, answer.recommended) if known(each.speedup)), default=1.0)
+    bar = finalist.speedup / fastest if known(finalist.speedup) else None
+    kept = label == RECOMMENDED and answer.holds is not None
+    tone: Tone = ("chosen" if answer.holds else "bad") if kept else "plain"
+    return Row(cells=way_cells(label, finalist), tone=tone, bar=bar)
+
+
+def _sheet_row(answer: VerifyAnswer, name: str, found: Finalist) -> tuple[Number, ...]:
+    return (
+        answer.model, name, found.batch_size, found.data, found.examples_per_second, *found.ci95, found.step_seconds,
+        found.speedup, *found.speedup_ci95, found.processes, found.peak_memory_bytes, answer.promised_speedup,
+        *(answer.promised_ci95 or (None, None)), answer.holds,
+    )  # fmt: skip
+
+
+VERIFY = View(
+    title=title,
+    headline=headline,
+    tables=tables,
+    conclusion=conclusion,
+    verdicts=verdicts,
+    sheet=sheet,
+    chart=verify_chart,
+    answer_first=True,
+    method=METHOD,
+)

@@ -1,0 +1,1 @@
+"""The search behind `find`, and the rounds behind `verify`."""

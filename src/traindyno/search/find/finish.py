@@ -1,0 +1,79 @@
+"""The end of a search: the margin of memory, the rounds that prove the gain, and a last look at the step."""
+
+from traindyno.analysis.find.attempts import given_up
+from traindyno.analysis.find.choice import choose, setup_of
+from traindyno.analysis.find.rounds import BASELINE, Entry
+from traindyno.analysis.find.simpler import near_equals, predicted_rate
+from traindyno.core.setups import Setup
+from traindyno.search.find.hunt import Hunt
+from traindyno.search.find.purse import FEWEST_ROUNDS
+from traindyno.search.find.rounds import one_round
+from traindyno.search.find.trials import changed, with_step_of
+from traindyno.search.replaying import Trying, Wanted
+
+OWN_BATCH = "at your batch"
+ANY_BATCH = "with any batch"
+CLEARLY_FREE = 0.1
+"""Memory beyond the margin that need not be asked for."""
+
+
+def leave_the_margin(hunt: Hunt) -> Trying[None]:
+    """What is held must run with the margin of memory held back, or its switches are given up."""
+    findings, goal = hunt.findings, hunt.goal
+    share = findings.memory_share(findings.held.settings)
+    if not findings.members or share is None or share < 1 - goal.margin - CLEARLY_FREE:
+        return
+    reason = "what is held with the margin of memory held back"
+    record = yield Wanted(spec=hunt.trials.fits(findings.held, goal.margin), reason=reason)
+    if record.measurement is None:
+        why = "it does not run with the margin of memory held back"
+        findings.attempts.append(given_up(findings.members, why))
+        findings.held = with_step_of(findings.held, goal.baseline, findings.members)
+        findings.members = ()
+
+
+def last_rounds(hunt: Hunt) -> Trying[None]:
+    """Whoever may be recommended, by turns with the baseline, as often as there is time for."""
+    _let_workers_persist(hunt)
+    entries = hunt.findings.entries = _entries(hunt)
+    if len(entries) == 1:
+        return
+    repeats = max(FEWEST_ROUNDS, hunt.goal.repeats)
+    for number in range(repeats):
+        if number >= FEWEST_ROUNDS and not hunt.purse.affords_round():
+            return
+        yield from one_round(hunt.trials, entries, number, hunt.goal.seed, repeats)
+
+
+def look_at_result(hunt: Hunt) -> Trying[None]:
+    """The step of what will be recommended, taken apart."""
+    found = setup_of(choose(hunt.findings, hunt.goal.batch_range).recommended)
+    if found != hunt.goal.baseline and hunt.purse.left(0.0) >= hunt.purse.cost("anatomy"):
+        reason = "the step of what was found taken apart"
+        hunt.findings.anatomies[found] = yield Wanted(spec=hunt.trials.anatomy(found), reason=reason)
+
+
+def _let_workers_persist(hunt: Hunt) -> None:
+    """Workers that stay from epoch to epoch cost nothing while training runs, and save their start."""
+    findings = hunt.findings
+    if hunt.goal.may_change("persistent_workers"):
+        findings.held = _persisting(findings.held)
+        findings.free = None if findings.free is None else _persisting(findings.free)
+
+
+def _persisting(setup: Setup) -> Setup:
+    return changed(setup, {"persistent_workers": True}) if setup.settings.num_workers > 0 else setup
+
+
+def _entries(hunt: Hunt) -> list[Entry]:
+    """The baseline, the best at its batch and with any, and simpler ones; none of them twice."""
+    findings, baseline = hunt.findings, hunt.goal.baseline
+    free = [] if findings.free is None else [(ANY_BATCH, findings.free)]
+    entries = [
+        Entry(name=name, setup=setup, predicted_examples_per_second=predicted_rate(findings, setup))
+        for name, setup in [(BASELINE, baseline), (OWN_BATCH, findings.held), *free]
+        if name == BASELINE or setup != baseline
+    ]
+    known = {entry.setup for entry in entries}
+    simpler = near_equals(findings, hunt.goal.may_change("num_workers"))
+    return [*entries, *(entry for entry in simpler if entry.setup not in known)]

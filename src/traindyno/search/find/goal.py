@@ -1,0 +1,37 @@
+"""What `find` may change, and what it has for it."""
+
+from traindyno.analysis.loader_budget import LoaderRoom
+from traindyno.analysis.switch_candidates import Candidate
+from traindyno.core.base import Record
+from traindyno.core.loading import Decoder
+from traindyno.core.setups import Setup
+
+
+class Goal(Record, frozen=True):
+    """`keep` names what must not change. `batch_range` are the ends for a free batch, `also` other sources of the same
+    examples, `prepare` a source that has yet to be made, `decoders` those that run here, `candidates` the switches.
+
+    Of the memory `margin` is held back. Without `budget_seconds` the search takes the time it needs.
+    """
+
+    baseline: Setup
+    has_data: bool
+    usable_cpus: float
+    candidates: tuple[Candidate, ...] = ()
+    decoders: tuple[Decoder, ...] = ()
+    also: tuple[str, ...] = ()
+    prepare: str | None = None
+    keep: tuple[str, ...] = ()
+    batch_range: tuple[int, int] | None = None
+    room: LoaderRoom = LoaderRoom()
+    margin: float = 0.05
+    repeats: int = 3
+    budget_seconds: float | None = None
+    seed: int = 0
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.baseline.settings.device != "cpu"
+
+    def may_change(self, name: str) -> bool:
+        return name not in self.keep

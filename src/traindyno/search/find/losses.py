@@ -1,0 +1,85 @@
+"""Whether what was adopted leaves training as it was: its losses beside the baseline's, over a short run.
+
+They are looked at for everything together. Where they differ, precision is given up first, and then everything that
+changes arithmetic.
+"""
+
+import math
+
+from traindyno.analysis.find.attempts import given_up
+from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall
+from traindyno.core.records import Settings, TrialRecord
+from traindyno.search.find.hunt import Hunt
+from traindyno.search.find.trials import with_step_of
+from traindyno.search.replaying import Trying, Wanted
+from traindyno.search.switches.trying import losses_batch, losses_spec
+
+CHANGES_MOST = "precision"
+
+
+def losses_trials() -> int:
+    """How many trials the look at the losses takes, if they agree."""
+    return SEEDS + 1
+
+
+class LossLook:
+    """Looks at the losses of what is held, and gives up what spoils them."""
+
+    def __init__(self, hunt: Hunt) -> None:
+        self._goal, self._trials, self._findings = hunt.goal, hunt.trials, hunt.findings
+        self._baseline: list[TrialRecord] = []
+
+    def run(self) -> Trying[None]:
+        trains = self._trials.template.workload.mode == "train"
+        while trains and any(member.changes_arithmetic for member in self._findings.members):
+            yield from self._baseline_losses()
+            check = yield from self._check(self._findings.held.settings)
+            self._findings.loss_check = check
+            if check.sound:
+                return
+            self._give_up(check)
+
+    def _give_up(self, check: LossCheck) -> None:
+        members = self._findings.members
+        spoiling = [member for member in members if member.switch == CHANGES_MOST] or [
+            member for member in members if member.changes_arithmetic
+        ]
+        left = tuple(member for member in members if member not in spoiling)
+        why = check.note or "the loss after a short run lies outside the spread of the baseline's seeds"
+        self._findings.attempts.append(given_up(spoiling, why))
+        self._findings.members = left
+        self._findings.held = with_step_of(self._findings.held, self._goal.baseline, spoiling)
+
+    def _baseline_losses(self) -> Trying[None]:
+        for seed in range(len(self._baseline), SEEDS):
+            reason = f"the baseline's losses, seed {seed}"
+            self._baseline.append((yield self._wanted(self._goal.baseline.settings, reason, seed)))
+
+    def _check(self, settings: Settings) -> Trying[LossCheck]:
+        """At the first seed; a difference there may be chance, so that it is looked at again at all of them."""
+        finals: list[float] = []
+        for seed in range(SEEDS):
+            record = yield self._wanted(settings, f"the losses of what is held, seed {seed}", seed)
+            if record.measurement is None:
+                failure = record.failure
+                note = "the check of its loss failed" if failure is None else f"its losses: {failure.message}"
+                return LossCheck(agrees=False, note=note)
+            finals.append(final_loss(record.measurement.losses))
+            check = check_loss(self._baseline_finals(), finals, self._fall())
+            if check.agrees is not False:
+                return check
+        return check
+
+    def _baseline_finals(self) -> list[float]:
+        told = [record.measurement for record in self._baseline]
+        return [math.nan if each is None else final_loss(each.losses) for each in told]
+
+    def _fall(self) -> float:
+        told = [record.measurement for record in self._baseline if record.measurement is not None]
+        return max((loss_fall(each.losses) for each in told), default=0.0)
+
+    def _wanted(self, settings: Settings, reason: str, seed: int) -> Wanted:
+        parts = math.lcm(self._goal.baseline.settings.accumulation_steps, settings.accumulation_steps)
+        size = losses_batch(self._goal.baseline.settings.batch_size, parts)
+        template = self._trials.of(self._goal.baseline)
+        return Wanted(spec=losses_spec(template, settings, size, seed), reason=reason)

@@ -1,0 +1,91 @@
+"""The study behind `find`: the baseline, where its time goes, the search there, and the last rounds.
+
+It is one generator that hands out trials and is sent their records; `ask` replays it over the history.
+"""
+
+from collections.abc import Sequence
+
+from traindyno.analysis.find.findings import Findings
+from traindyno.analysis.find.forecast import supplier_of
+from traindyno.core.records import TrialRecord, TrialSpec
+from traindyno.search.find.finish import last_rounds, leave_the_margin, look_at_result
+from traindyno.search.find.goal import Goal
+from traindyno.search.find.hunt import Hunt
+from traindyno.search.find.losses import LossLook
+from traindyno.search.find.purse import Purse
+from traindyno.search.find.sides import search_sides
+from traindyno.search.find.sizes import SizeSearch
+from traindyno.search.find.trials import Trials
+from traindyno.search.replaying import Trying, Wanted, replay
+from traindyno.search.strategy import Proposal
+
+USUAL_TRIALS = {"baseline": 3, "data": 6, "step": 6, "losses": 4, "batch": 4}
+USUAL_ENTRIES = 3
+
+
+class FindPlan:
+    """The strategy behind `find`. The template says workload, budget of a trial, seed and limits."""
+
+    def __init__(self, template: TrialSpec, goal: Goal) -> None:
+        self._goal = goal
+        self._trials = Trials(template, has_data=goal.has_data)
+        self._trial_seconds = template.budget.seconds or 0.0
+
+    def ask(self, history: Sequence[TrialRecord]) -> Proposal | None:
+        hunt = self._begun()
+        wanted = replay(_study(hunt), history)
+        if wanted is None:
+            return None
+        left = _trials_left(hunt)
+        return Proposal(spec=wanted.spec, reason=wanted.reason, expected_trials=len(history) + max(1, left))
+
+    def findings(self, history: Sequence[TrialRecord]) -> Findings:
+        """What the trials so far have shown."""
+        hunt = self._begun()
+        replay(_study(hunt), history)
+        return hunt.findings
+
+    def _begun(self) -> Hunt:
+        goal = self._goal
+        findings = Findings(baseline=goal.baseline, held=goal.baseline, usable_cpus=goal.usable_cpus)
+        return Hunt(goal, self._trials, findings, Purse(goal, findings, self._trial_seconds))
+
+
+def _study(hunt: Hunt) -> Trying[None]:
+    yield from hunt.logged("baseline", _look_at_baseline(hunt))
+    if hunt.findings.baseline_failure is not None:
+        return
+    yield from search_sides(hunt)
+    yield from hunt.logged("losses", LossLook(hunt).run())
+    yield from hunt.logged("memory", leave_the_margin(hunt))
+    if hunt.goal.may_change("batch_size"):
+        yield from hunt.logged("batch", SizeSearch(hunt).run())
+    yield from hunt.logged("last rounds", last_rounds(hunt))
+    yield from hunt.logged("last rounds", look_at_result(hunt))
+    hunt.findings.ended = True
+
+
+def _look_at_baseline(hunt: Hunt) -> Trying[None]:
+    """End to end as the user has it, then its parts."""
+    baseline, findings = hunt.goal.baseline, hunt.findings
+    record = yield Wanted(spec=hunt.trials.end_to_end(baseline), reason="the baseline, end to end")
+    findings.note_feed(baseline, record)
+    if record.measurement is None:
+        findings.baseline_failure = record
+        return
+    if hunt.goal.has_data:
+        reason = "what an example and a step cost by themselves"
+        probe = yield Wanted(spec=hunt.trials.probe(baseline, with_model=True), reason=reason)
+        if probe.measurement is not None:
+            findings.probes[supplier_of(baseline)] = probe
+    reason = "the baseline's step taken apart"
+    findings.anatomies[baseline] = yield Wanted(spec=hunt.trials.anatomy(baseline), reason=reason)
+
+
+def _trials_left(hunt: Hunt) -> int:
+    """A rough count: the usual trials of the parts that have not begun, and the last rounds."""
+    begun, entries = {part for part, _ in hunt.findings.log}, hunt.findings.entries
+    parts = [part for part in USUAL_TRIALS if part not in begun and (part != "data" or hunt.goal.has_data)]
+    before = 0 if entries else sum(USUAL_TRIALS[part] for part in parts)
+    done = sum(len(entry.records) for entry in entries)
+    return before + (len(entries) or USUAL_ENTRIES) * hunt.goal.repeats - done + 1

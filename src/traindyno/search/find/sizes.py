@@ -1,0 +1,133 @@
+"""The batch side: how fast a larger batch would be, with the step as it is held and the loader that it needs.
+
+Sizes are doubled on resident data while that gains something end to end; the smallest that reaches 97 % of the best is
+taken, once it ran with the margin of memory held back.
+"""
+
+from collections.abc import Iterator
+
+from traindyno.analysis.find.attempts import out_of_time
+from traindyno.analysis.find.forecast import estimates_of, forecast_seconds
+from traindyno.analysis.worker_choice import fewest_near_best, worker_counts
+from traindyno.core.answers.find import Attempt
+from traindyno.core.records import TrialRecord
+from traindyno.core.setups import Setup
+from traindyno.search.find.hunt import Hunt
+from traindyno.search.find.trials import changed
+from traindyno.search.replaying import Trying, Wanted
+
+NEAR_BEST = 0.97
+GAINS = 1.02
+MOST_SIZES = 8
+FEWEST_STEPS = 4
+"""An epoch of fewer steps than this is not worth a larger batch."""
+
+
+class SizeSearch:
+    """Finds the best batch beside the user's own."""
+
+    def __init__(self, hunt: Hunt) -> None:
+        self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
+        self._rates: dict[int, float] = {}
+
+    def run(self) -> Trying[None]:
+        own = self._findings.held.settings.batch_size
+        self._rates[own] = self._rate(own) or 0.0
+        for sizes in (self._larger(own), self._smaller(own)):
+            yield from self._explore(sizes)
+        for size in self._by_choice(own):
+            if (yield from self._fits(size)):
+                self._findings.free = self._setup(size)
+                return
+
+    def _larger(self, own: int) -> Iterator[int]:
+        most = self._goal.batch_range[1] if self._goal.batch_range else None
+        examples = self._examples()
+        limits = [limit for limit in (most, examples // FEWEST_STEPS if examples else None) if limit is not None]
+        size = 2 * own
+        while size <= min(limits, default=size):
+            yield size
+            size *= 2
+
+    def _smaller(self, own: int) -> Iterator[int]:
+        """Only where the user's own batch lies above what is allowed."""
+        if self._goal.batch_range and self._goal.batch_range[1] < own:
+            yield self._goal.batch_range[1]
+
+    def _explore(self, sizes: Iterator[int]) -> Trying[None]:
+        """Go on while a size gains; one that does not may be chance, two are not."""
+        idle = 0
+        for size, _ in zip(sizes, range(MOST_SIZES), strict=False):
+            if not self._purse.affords("speed"):
+                self._findings.attempts.append(out_of_time("batch", f"batch_size={size}"))
+                return
+            best = max(self._rates.values())
+            reason = f"a batch of {size} on resident data"
+            record = yield Wanted(spec=self._trials.resident(self._setup_as_held(size)), reason=reason)
+            self._findings.note_resident(record)
+            rate = self._rate(size)
+            self._findings.attempts.append(self._attempt(size, record, rate, best))
+            if rate is None:
+                return
+            self._rates[size] = rate
+            idle = 0 if rate > GAINS * best else idle + 1
+            if idle == 2:
+                return
+
+    def _rate(self, size: int) -> float | None:
+        """Examples per second that this size should give end to end: simulated, or without data as measured."""
+        setup = self._setup(size)
+        seconds = forecast_seconds(self._findings, setup)
+        if seconds is None:
+            seconds = self._findings.resident_seconds(setup.settings)
+        return None if seconds is None else size / seconds
+
+    def _attempt(self, size: int, record: TrialRecord, rate: float | None, best: float) -> Attempt:
+        if record.measurement is None or rate is None:
+            why = record.failure.message if record.failure is not None else record.outcome
+            return Attempt(side="batch", change=f"batch_size={size}", outcome=f"failed: {why}", trials=1)
+        return Attempt(
+            side="batch",
+            change=f"batch_size={size}",
+            outcome="faster" if rate > GAINS * best else "not clearly faster",
+            ratio=rate / best if best > 0 else None,
+            predicted=self._trials.has_data,
+            trials=1,
+            seconds=record.seconds,
+        )
+
+    def _by_choice(self, own: int) -> list[int]:
+        """The smallest size near the best, then smaller ones; none if that is the user's own."""
+        allowed = [size for size in self._rates if self._is_allowed(size)]
+        if not allowed:
+            return []
+        best = max(self._rates[size] for size in allowed)
+        chosen = min(size for size in allowed if self._rates[size] >= NEAR_BEST * best)
+        return sorted((size for size in allowed if own < size <= chosen or size == chosen != own), reverse=True)
+
+    def _is_allowed(self, size: int) -> bool:
+        low, high = self._goal.batch_range or (1, size)
+        return low <= size <= high
+
+    def _fits(self, size: int) -> Trying[bool]:
+        spec = self._trials.fits(self._setup(size), self._goal.margin)
+        record = yield Wanted(spec=spec, reason=f"a batch of {size} with the margin of memory held back")
+        if record.measurement is None:
+            outcome = "does not fit with the margin of memory held back"
+            self._findings.attempts.append(Attempt(side="batch", change=f"batch_size={size}", outcome=outcome))
+        return record.measurement is not None
+
+    def _setup_as_held(self, size: int) -> Setup:
+        return changed(self._findings.held, {"batch_size": size})
+
+    def _setup(self, size: int) -> Setup:
+        """What is held at another size, with the fewest workers that suffice there."""
+        setup = self._setup_as_held(size)
+        if size == self._findings.held.settings.batch_size or not self._goal.may_change("num_workers"):
+            return setup
+        estimates = estimates_of(self._findings, setup, worker_counts(self._goal.usable_cpus))
+        return setup if not estimates else changed(setup, {"num_workers": fewest_near_best(estimates).num_workers})
+
+    def _examples(self) -> int | None:
+        told = [record.measurement for _, record in self._findings.log if record.measurement is not None]
+        return next((each.examples_in_data for each in told if each.examples_in_data is not None), None)

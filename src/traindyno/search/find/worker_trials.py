@@ -1,0 +1,100 @@
+"""How many workers: a few counts end to end for one source and decoder, the fewest that suffice in the end."""
+
+from traindyno.analysis.find.attempts import fewer_suffice, out_of_time, tried_end_to_end
+from traindyno.analysis.find.findings import Findings
+from traindyno.analysis.find.forecast import estimates_of, like_but_workers, parts_of, supplier_of
+from traindyno.analysis.loader_budget import refuse_loader, with_data
+from traindyno.analysis.worker_choice import choose_count, next_count, worker_counts
+from traindyno.core.setups import Setup
+from traindyno.search.find.goal import Goal
+from traindyno.search.find.hunt import Hunt
+from traindyno.search.find.trials import changed
+from traindyno.search.replaying import Trying, Wanted
+
+MOST_TRIALS = 4
+"""Of worker counts, for one supplier."""
+
+WORTH_ADOPTING = 1.01
+
+
+def allowed_counts(goal: Goal, findings: Findings, setup: Setup) -> tuple[int, ...]:
+    """The worker counts that data, memory and open files allow and that have not failed."""
+    if not goal.may_change("num_workers"):
+        return (goal.baseline.settings.num_workers,)
+    parts = parts_of(findings, setup)
+    room = with_data(goal.room, findings.probes.get(supplier_of(setup)))
+    broken = {
+        other.settings.num_workers
+        for other, records in findings.feeds.items()
+        if supplier_of(other) == supplier_of(setup) and all(record.measurement is None for record in records)
+    }
+    return tuple(
+        count
+        for count in worker_counts(goal.usable_cpus)
+        if count not in broken
+        and parts is not None
+        and refuse_loader(changed(setup, {"num_workers": count}).settings, parts.batch_bytes, room) is None
+    )
+
+
+class WorkerTrials:
+    """Improves what is held by its worker count."""
+
+    def __init__(self, hunt: Hunt) -> None:
+        self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
+
+    def run(self, setup: Setup) -> Trying[None]:
+        """A few counts end to end; on a GPU the loader may be tried alone first, which tells the most of all counts."""
+        left, load_first = MOST_TRIALS, self._goal.on_gpu and not self._findings.loads.get(supplier_of(setup))
+        while left > 0:
+            if not self._purse.affords("feed"):
+                words = f"workers for {setup.data}, decoded by {setup.settings.decoder}"
+                self._findings.attempts.append(out_of_time("data", words))
+                break
+            estimates = estimates_of(self._findings, setup, allowed_counts(self._goal, self._findings, setup))
+            following = next_count(estimates, left, load_first) if estimates else None
+            if following is None:
+                break
+            left -= 1
+            tried = changed(setup, {"num_workers": following.num_workers})
+            if following.how == "load":
+                load_first = False
+                yield from self._load(tried)
+            else:
+                yield from self._feed(tried, following.reason)
+        self._hold_fewest()
+
+    def _hold_fewest(self) -> None:
+        """Of the counts that ran with all else as it is held, the fewest within the interval of the best."""
+        findings, held = self._findings, self._findings.held
+        rates = {
+            setup: rate for setup in like_but_workers(findings, held) if (rate := findings.rate(setup)) is not None
+        }
+        if not rates:
+            return
+        by_count = {setup.settings.num_workers: setup for setup in rates}
+        told = [(each.settings.num_workers, rate.examples_per_second, rate.interval) for each, rate in rates.items()]
+        fewest = by_count[choose_count(told)]
+        if fewest.settings.num_workers < held.settings.num_workers:
+            findings.attempts.append(fewer_suffice(findings, fewest))
+            findings.held = fewest
+
+    def _load(self, setup: Setup) -> Trying[None]:
+        reason = f"the loader alone with {setup.settings.num_workers} workers"
+        record = yield Wanted(spec=self._trials.loader_alone(setup), reason=reason)
+        if record.measurement is not None:
+            self._findings.loads.setdefault(supplier_of(setup), []).append(record)
+
+    def _feed(self, setup: Setup, why: str) -> Trying[None]:
+        """Hold what is faster than what is held."""
+        findings = self._findings
+        repeat = len(findings.feeds.get(setup, ()))
+        reason = f"{setup.settings.num_workers} workers, {setup.settings.decoder}, {setup.data}: {why}"
+        record = yield Wanted(spec=self._trials.end_to_end(setup, repeat), reason=reason)
+        findings.note_feed(setup, record)
+        if setup == findings.held:
+            return
+        attempt = tried_end_to_end(findings, setup, record, WORTH_ADOPTING)
+        findings.attempts.append(attempt)
+        if attempt.adopted:
+            findings.held = setup

@@ -1,0 +1,254 @@
+"""Settings set in a training script: flags, model, optimiser, loader and step, by the code that measured them."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from traindyno.core.errors import UsageError
+from traindyno.core.records import Settings, WorkloadSpec
+from traindyno.core.setting_checks import check_settings
+from traindyno.core.settings_file import check_settings_table, settings_of
+from traindyno.core.setups import SettingsFile
+from traindyno.machine.settings_files import read_settings_file
+from traindyno.worker.applied_loading import AppliedLoader, open_applied
+from traindyno.worker.batches import ExampleSource, to_device
+from traindyno.worker.devices import open_device
+from traindyno.worker.handing import signature_of
+from traindyno.worker.image_data import SYNTHETIC
+from traindyno.worker.job import Job
+from traindyno.worker.knobs.accumulation import Share
+from traindyno.worker.knobs.checkpointing import checkpoint_activations
+from traindyno.worker.knobs.compiling import compile_model
+from traindyno.worker.knobs.flags import set_before_cuda, set_flags
+from traindyno.worker.knobs.layout import laid_out, lay_out_model
+from traindyno.worker.losses import Criterion
+from traindyno.worker.optimizers import OptimizerFactory, make_optimizer
+from traindyno.worker.steps import make_fed_step, mixed
+
+Given = Settings | SettingsFile | Mapping[str, Any] | str | os.PathLike[str]
+USUAL_LOSS_SCALE = 2.0**16
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """What a script trains with. `loader` gives batches, `step` trains on one and returns its loss.
+
+    `model` and `optimizer` are those that were given, changed in place. `notes` are what to know about the settings.
+    """
+
+    settings: Settings
+    device: torch.device
+    loader: AppliedLoader | None
+    model: nn.Module | None
+    optimizer: torch.optim.Optimizer | None
+    notes: tuple[str, ...]
+    _job: Job | None
+    _train: Callable[[Any], Tensor] | None
+
+    def step(self, batch: Any) -> Tensor:
+        """Forward, loss, backward and update, on a batch of `loader` or of any other; the loss, not yet waited for."""
+        if self._train is None:
+            raise UsageError(
+                "a step needs a model and an optimiser", "give traindyno.apply(settings, model, ..., optimizer=...)"
+            )
+        return self._train(batch)
+
+    def predict(self, batch: Any) -> Any:
+        """The model's output as in evaluation: no gradients, and the precision and layout of the settings."""
+        if self._job is None:
+            raise UsageError("a prediction needs a model", "give traindyno.apply(settings, model, ...)")
+        job, placed = self._job, laid_out(to_device(batch, self.device), self.settings)
+        compute = mixed(lambda: job.predict(job.model, placed), self.settings, open_device(str(self.device)))
+        training = job.model.training
+        job.model.eval()
+        try:
+            with torch.inference_mode():
+                return compute()
+        finally:
+            job.model.train(training)
+
+
+class GivenTargets(Criterion):
+    """The loss of a trial, but that no target is ever made up."""
+
+    def _target(self, output: Any, share: Share) -> Tensor | None:
+        raise UsageError(
+            "the batch has no target for the loss",
+            "let the data give (inputs, target), or give training_step=lambda model, batch: loss",
+        )
+
+
+def apply(
+    settings: Given,
+    model: nn.Module | None,
+    dataset: Any = None,
+    *,
+    optimizer: torch.optim.Optimizer | OptimizerFactory | None = None,
+    loss: Callable[[Any, Any], Tensor] | None = None,
+    training_step: Callable[[nn.Module, Any], Tensor] | None = None,
+    device: str | torch.device | None = None,
+    image_size: int | None = None,
+    seed: int = 0,
+) -> Applied:
+    """Set the settings in this process, and make ready what a training loop needs.
+
+    `settings` is a settings file or its path, a `Settings` or a dict. `dataset` is a map-style dataset, a `DataLoader`,
+    which is rebuilt, or a name such as `prepared:PATH`; without it, the data that the file names. `optimizer` is an
+    optimiser or what makes one of parameters. `loss` and `training_step` are those of `traindyno.Workload`. `device` is
+    by default that of the settings, and without one there (a file has none) the GPU if there is one. Call it once.
+    """
+    file = _file_of(settings)
+    chosen = _device(device if device is not None else _named_device(settings))
+    complete = _complete(file, dataset, str(chosen))
+    _check(complete, file, model, optimizer, chosen)
+    set_before_cuda(complete)
+    set_flags(complete)
+    if chosen.type == "cuda":
+        torch.cuda.set_device(chosen)
+    notes = [] if model is None else _set_up(model, complete, chosen)
+    made = _optimizer(optimizer, model)
+    job = None if model is None else _job(model, made, loss, training_step)
+    data = dataset if dataset is not None or file.data == SYNTHETIC else file.data
+    spec = file.workload or WorkloadSpec(model="")
+    spec = spec if image_size is None else msgspec.structs.replace(spec, image_size=image_size)
+    return Applied(
+        settings=complete,
+        device=chosen,
+        loader=None if data is None else open_applied(data, spec, complete, chosen, seed),
+        model=model,
+        optimizer=made,
+        notes=tuple(notes),
+        _job=job,
+        _train=None if job is None or made is None else _training(job, complete, chosen),
+    )
+
+
+def _file_of(given: Given) -> SettingsFile:
+    if isinstance(given, SettingsFile):
+        return given
+    if isinstance(given, Settings):
+        return SettingsFile(settings=msgspec.to_builtins(given))
+    if isinstance(given, Mapping):
+        return SettingsFile(settings=check_settings_table(given, "the settings"))
+    if isinstance(given, str | os.PathLike):
+        return read_settings_file(given)
+    raise UsageError(
+        f"settings cannot be a {type(given).__name__}", "give the path of a settings file, a dict or traindyno.Settings"
+    )
+
+
+def _named_device(given: Given) -> str | None:
+    return given.get("device") if isinstance(given, Mapping) else getattr(given, "device", None)
+
+
+def _device(named: str | torch.device | None) -> torch.device:
+    """The device with its number; the GPU in use, or the first. To ask for it must not start CUDA yet."""
+    if named is None:
+        named = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(named)
+    except (RuntimeError, TypeError):
+        raise UsageError(f"{named!r} is no device", 'give device="cpu" or device="cuda:0"') from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UsageError(f"the device is {device}, and torch sees no GPU here", 'give device="cpu"')
+    if str(device) == "cuda":
+        return torch.device("cuda", torch.cuda.current_device() if _cuda_started() else 0)
+    return device
+
+
+def _cuda_started() -> bool:
+    return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
+
+
+def _complete(file: SettingsFile, dataset: Any, device: str) -> Settings:
+    """All settings; a batch size that is missing is that of the user's loader."""
+    own = dataset.batch_size if isinstance(dataset, DataLoader) else None
+    batch_size = file.settings.get("batch_size", own)
+    if batch_size is None:
+        raise UsageError("the settings name no batch_size", "add batch_size = N to them")
+    return settings_of(file, Settings(batch_size=batch_size, device=device))
+
+
+def _check(settings: Settings, file: SettingsFile, model: Any, optimizer: Any, device: torch.device) -> None:
+    """Refuse what would be set without effect, or too late."""
+    if file.workload is not None and file.workload.mode == "infer":
+        raise UsageError(
+            "these settings were found for inference, and apply makes ready to train",
+            "use the code in the report, or find settings with --mode train",
+        )
+    check_settings(settings, "train", str(device))
+    if settings.decoder == "nvjpeg" and device.type != "cuda":
+        raise UsageError(f"the decoder nvjpeg needs a GPU, and the device is {device}", 'set decoder to "pil"')
+    if settings.optimizer_kernel != "auto" and model is not None and optimizer is None:
+        raise UsageError(
+            f"optimizer_kernel={settings.optimizer_kernel} is a setting of the optimiser, and none was given",
+            "give optimizer=..., or set optimizer_kernel to auto",
+        )
+    if _cuda_started() and (settings.expandable_segments or settings.determinism == "all"):
+        late = "expandable_segments" if settings.expandable_segments else "determinism=all"
+        raise UsageError(f"{late} must be set before CUDA starts", "call traindyno.apply before the GPU is first used")
+
+
+def _set_up(model: nn.Module, settings: Settings, device: torch.device) -> list[str]:
+    """The model as a trial has it, in the same order; what to know about it."""
+    model.to(device)
+    lay_out_model(model, settings)
+    notes = checkpoint_activations(model) if settings.activation_checkpointing else []
+    compile_model(model, settings)
+    return notes
+
+
+def _optimizer(given: Any, model: nn.Module | None) -> torch.optim.Optimizer | None:
+    if given is None or isinstance(given, torch.optim.Optimizer):
+        return given
+    if model is None:
+        raise UsageError("an optimiser needs a model to be made for", "give the model, or leave optimizer away")
+    return make_optimizer(given, model.parameters())
+
+
+def _job(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer | None,
+    loss: Callable[[Any, Any], Tensor] | None,
+    training_step: Callable[[nn.Module, Any], Tensor] | None,
+) -> Job:
+    """As a trial has it, with the usual loss scale. Its mode says how to predict: by the model, not the user's step."""
+
+    def existing(_: list[nn.Parameter]) -> torch.optim.Optimizer:
+        assert optimizer is not None, "there is no step without an optimiser"
+        return optimizer
+
+    return Job(
+        model=model,
+        examples_in_data=None,
+        source=ExampleSource(None),
+        signature=signature_of(model),
+        criterion=GivenTargets(loss=loss),
+        optimizer=existing,
+        mode="infer",
+        training_step=training_step,
+        first_loss_scale=USUAL_LOSS_SCALE,
+    )
+
+
+def _training(job: Job, settings: Settings, device: torch.device) -> Callable[[Any], Tensor]:
+    handed: list[Any] = []
+
+    def take() -> Any:
+        return to_device(handed.pop(), device, settings.pin_memory)
+
+    step = make_fed_step(job, take, WorkloadSpec(model="", mode="train"), settings, open_device(str(device)))
+
+    def train(batch: Any) -> Tensor:
+        handed[:] = [batch]
+        loss = step()
+        assert loss is not None, "a training step has a loss"
+        return loss.detach()
+
+    return train

@@ -1,0 +1,76 @@
+"""`traindyno verify` from the outside, on a simulated machine."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.command_line import document, run
+
+WORKLOAD = ("--data", "folder:/data", "--batch-size", "256", "--workers", "4", "--runner", "simulated", "--no-report")
+VERIFY = ("verify", "mine.toml", "--runner", "simulated", "--no-report")
+FASTER_ALREADY = ("--runner", "simulated:decode_seconds=0.00001,augment_seconds=0.00001,beta_seconds=0.00000001")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    model = ("--model", "torchvision:resnet50")
+    assert run(tmp_path, "find", *model, *WORKLOAD, "--export-toml", "mine.toml").returncode == 0
+    return tmp_path
+
+
+def test_a_gain_that_holds_is_a_success(folder: Path) -> None:
+    completed = run(folder, *VERIFY, "--json")
+    answer = document(completed)["answer"]
+    assert completed.returncode == 0
+    assert answer["holds"] is True
+    assert answer["promised_speedup"] > 2
+    assert answer["trials"] == 10
+
+
+def test_a_gain_that_does_not_hold_is_a_failure(folder: Path) -> None:
+    completed = run(folder, *VERIFY, *FASTER_ALREADY, "--name", "it", "--json")
+    assert completed.returncode == 1
+    assert document(completed)["answer"]["holds"] is False
+    assert run(folder, "show", "it").returncode == 0
+
+
+def test_a_dry_run_names_the_changes(folder: Path) -> None:
+    told = run(folder, *VERIFY, "--dry-run").stdout
+    assert "precision=bf16" in told
+    assert "both in 5 rounds of fresh processes" in told
+
+
+def test_a_file_that_does_not_say_what_it_is_for_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("num_workers = 4\n")
+    refused = run(tmp_path, *VERIFY)
+    assert refused.returncode == 2
+    assert "does not say what its settings were found for" in refused.stderr
+    assert "--export-toml" in refused.stderr
+
+
+def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
+    assert run(tmp_path, *VERIFY).returncode == 2
+
+
+def test_another_model_than_the_file_s_is_refused(folder: Path) -> None:
+    refused = run(folder, *VERIFY, "--model", "torchvision:resnet18")
+    assert refused.returncode == 2
+    assert "found for torchvision:resnet50, not for torchvision:resnet18" in refused.stderr
+
+
+def test_code_of_the_user_s_own_runs_only_if_it_is_named_now_and_the_same(tmp_path: Path) -> None:
+    job = tmp_path / "job.py"
+    job.write_text("from torch import nn\ndef build():\n    return nn.Linear(4, 2)\n")
+    assert run(tmp_path, "find", "--model", "job.py:build", *WORKLOAD, "--export-toml", "mine.toml").returncode == 0
+    unnamed = run(tmp_path, *VERIFY)
+    assert unnamed.returncode == 2
+    assert "add --model job.py:build" in unnamed.stderr
+    (tmp_path / "traindyno.toml").write_text('model = "job.py:build"\n')
+    assert run(tmp_path, *VERIFY).returncode == 2
+    moved = tmp_path / "moved.py"
+    moved.write_text(job.read_text())
+    assert run(tmp_path, *VERIFY, "--model", "moved.py:build").returncode == 0
+    moved.write_text(job.read_text() + "# changed\n")
+    changed = run(tmp_path, *VERIFY, "--model", "moved.py:build")
+    assert changed.returncode == 2
+    assert "moved.py:build is not the code that these settings were found for" in changed.stderr

@@ -1,0 +1,248 @@
+"""Code that a report offers runs as it stands, and does what the settings say."""
+
+import copy
+import sys
+import types
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.utils.data import TensorDataset
+
+from traindyno.core.loading import Decoder
+from traindyno.core.records import (
+    CompileMode,
+    Determinism,
+    Mode,
+    OptimizerKernel,
+    OptimizerName,
+    Precision,
+    Settings,
+    Tf32,
+)
+from traindyno.core.records import WorkloadSpec as Workload
+from traindyno.core.setups import Setup
+from traindyno.report.find_code import find_code
+from worker.data.tiny_sets import write_folder
+
+BATCH = 8
+NAMED = Workload(model="torchvision:resnet50")
+PLAIN = Settings(batch_size=BATCH)
+SETTINGS = st.builds(
+    Settings,
+    batch_size=st.just(64),
+    precision=st.sampled_from(get_args(Precision)),
+    device=st.sampled_from(["cpu", "cuda:1", "simulated"]),
+    num_workers=st.integers(0, 64),
+    pin_memory=st.booleans(),
+    decoder=st.sampled_from(get_args(Decoder)),
+    memory_format=st.sampled_from(["contiguous", "channels_last"]),
+    compile=st.sampled_from(get_args(CompileMode)),
+    cudnn_benchmark=st.booleans(),
+    determinism=st.sampled_from(get_args(Determinism)),
+    tf32=st.sampled_from(get_args(Tf32)),
+    optimizer_kernel=st.sampled_from(get_args(OptimizerKernel)),
+    accumulation_steps=st.sampled_from([1, 4]),
+    activation_checkpointing=st.booleans(),
+    expandable_segments=st.booleans(),
+    read_metrics=st.booleans(),
+    threads=st.none() | st.integers(1, 64),
+)
+SETUPS = st.builds(Setup, data=st.sampled_from(["synthetic:", "folder:/a"]) | st.text(), settings=SETTINGS)
+WORKLOADS = st.builds(
+    Workload,
+    model=st.sampled_from(["torchvision:resnet50", "job.py:make"]),
+    mode=st.sampled_from(get_args(Mode)),
+    optimizer=st.sampled_from(get_args(OptimizerName)),
+    image_size=st.none() | st.just(96),
+)
+
+
+def code(title: str, settings: Settings, data: str = "synthetic:", **workload: Any) -> str:
+    setup = Setup(data=data, settings=settings)
+    spec = msgspec.structs.replace(NAMED, data=data, **workload)
+    return {each.title: each.text for each in find_code(setup, Setup(data=data, settings=PLAIN), spec)}[title]
+
+
+def tiny_model() -> nn.Module:
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3))
+
+
+def examples() -> TensorDataset:
+    """One batch, so that an epoch is the same in whatever order."""
+    generator = torch.Generator().manual_seed(1)
+    return TensorDataset(torch.randn(BATCH, 3, 8, 8, generator=generator), torch.arange(BATCH) % 3)
+
+
+def trained(text: str, **more: Any) -> dict[str, torch.Tensor]:
+    """The weights after the code has run."""
+    bound = {
+        "model": tiny_model(),
+        "dataset": examples(),
+        "criterion": nn.CrossEntropyLoss(),
+        "learning_rate": 0.1,
+        "epochs": 3,
+        **more,
+    }
+    exec(compile(text, "snippet", "exec"), bound)
+    state: dict[str, torch.Tensor] = bound["model"].state_dict()
+    return state
+
+
+@pytest.fixture
+def frameworks(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Stand-ins for Lightning and accelerate that write down what they are given."""
+    given: dict[str, Any] = {}
+
+    class Trainer:
+        def __init__(self, **arguments: Any) -> None:
+            given["Trainer"] = arguments
+
+        def fit(self, module: Any, loader: Any) -> None:
+            given["fit"] = module, loader
+
+        predict = fit
+
+    class Accelerator:
+        def __init__(self, **arguments: Any) -> None:
+            given["Accelerator"] = arguments
+
+        def prepare(self, *parts: Any) -> Any:
+            return parts if len(parts) > 1 else parts[0]
+
+        def backward(self, loss: torch.Tensor) -> None:
+            loss.backward()
+
+        def accumulate(self, model: nn.Module) -> Any:
+            given["accumulate"] = True
+            return torch.enable_grad()
+
+    for name, content in {
+        "lightning": {},
+        "lightning.pytorch": {"Trainer": Trainer},
+        "accelerate": {"Accelerator": Accelerator},
+        "accelerate.utils": {"DataLoaderConfiguration": dict, "TorchDynamoPlugin": dict},
+    }.items():
+        module = types.ModuleType(name)
+        vars(module).update(content)
+        monkeypatch.setitem(sys.modules, name, module)
+    return given
+
+
+@given(SETUPS, SETUPS, WORKLOADS)
+def test_every_snippet_is_python(setup: Setup, baseline: Setup, workload: Workload) -> None:
+    snippets = find_code(setup, baseline, workload)
+    titles = ["PyTorch", "traindyno.apply", "Lightning", "accelerate"]
+    assert [each.title for each in snippets] == [each for each in titles if workload.mode == "train" or "." not in each]
+    for snippet in snippets:
+        compile(snippet.text, snippet.title, "exec")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"accumulation_steps": 4},
+        {"memory_format": "channels_last", "num_workers": 1, "persistent_workers": True},
+        {"optimizer_kernel": "fused"},
+        {"precision": "bf16", "read_metrics": True},
+        {"precision": "fp16"},
+    ],
+)
+def test_plain_code_and_apply_train_to_the_same_weights(changes: dict[str, Any]) -> None:
+    settings = msgspec.structs.replace(PLAIN, **changes)
+    plain, applied = (trained(code(title, settings)) for title in ("PyTorch", "traindyno.apply"))
+    assert not torch.equal(plain["0.weight"], tiny_model().state_dict()["0.weight"])
+    for name, weight in plain.items():
+        torch.testing.assert_close(weight, applied[name], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("optimizer", get_args(OptimizerName))
+def test_each_optimiser_is_written_with_its_class(optimizer: OptimizerName) -> None:
+    trained(code("PyTorch", PLAIN, optimizer=optimizer))
+    trained(code("PyTorch", PLAIN, model="job.py:make"), Optimizer=torch.optim.Adagrad)
+
+
+def test_inference_runs_without_loss_and_gradients() -> None:
+    settings = msgspec.structs.replace(PLAIN, precision="bf16", memory_format="channels_last")
+    text = code("PyTorch", settings, mode="infer")
+    bound: dict[str, Any] = {"model": tiny_model(), "dataset": examples()}
+    exec(compile(text, "snippet", "exec"), bound)
+    assert bound["output"].shape == (BATCH, 3)
+    assert bound["output"].is_inference()
+
+
+@pytest.mark.parametrize("title", ["PyTorch", "traindyno.apply"])
+def test_data_that_only_traindyno_reads_needs_no_dataset(title: str, tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "it's a set", [f"{name}/{number}.jpg" for name in "abc" for number in range(4)])
+    settings = msgspec.structs.replace(PLAIN, decoder="torchvision")
+    text = code(title, settings, data=f"folder:{folder}", image_size=8)
+    weights = trained(text, dataset=None)
+    assert not torch.equal(weights["0.weight"], tiny_model().state_dict()["0.weight"])
+
+
+def test_a_baseline_s_flags_are_turned_back() -> None:
+    before = Setup(data="synthetic:", settings=msgspec.structs.replace(PLAIN, device="cuda:0", cudnn_benchmark=True))
+    after = msgspec.structs.replace(before, settings=msgspec.structs.replace(PLAIN, device="cuda:0"))
+    torch_text, _, lightning, _ = (each.text for each in find_code(after, before, NAMED))
+    assert "torch.backends.cudnn.benchmark = False" in torch_text
+    assert "benchmark=False" in lightning
+
+
+def test_lightning_is_given_what_differs_from_its_defaults(frameworks: dict[str, Any]) -> None:
+    bound = {"module": tiny_model(), "dataset": examples(), "epochs": 3}
+    exec(code("Lightning", msgspec.structs.replace(PLAIN, device="cuda:0")), copy.copy(bound))
+    assert frameworks["Trainer"] == {"max_epochs": 3, "devices": 1}
+    tuned = msgspec.structs.replace(
+        PLAIN,
+        precision="bf16",
+        accumulation_steps=2,
+        cudnn_benchmark=True,
+        determinism="all",
+        memory_format="channels_last",
+        optimizer_kernel="fused",
+        compile="max-autotune",
+    )
+    text = code("Lightning", tuned)
+    exec(text, bound)
+    assert frameworks["Trainer"] == {
+        "max_epochs": 3,
+        "accelerator": "cpu",
+        "precision": "bf16-mixed",
+        "accumulate_grad_batches": 2,
+        "benchmark": True,
+        "deterministic": True,
+    }
+    assert frameworks["fit"][1].batch_size == BATCH // 2
+    assert "# In training_step: x = x.to(memory_format=torch.channels_last)" in text.splitlines()
+    assert "# In configure_optimizers: return torch.optim.SGD(self.parameters(), lr=learning_rate" in text
+    assert "os.environ" not in text
+
+
+def test_accelerate_is_given_what_differs_from_its_defaults(frameworks: dict[str, Any]) -> None:
+    plain = trained(code("PyTorch", PLAIN))
+    assert torch.equal(trained(code("accelerate", PLAIN))["0.weight"], plain["0.weight"])
+    assert frameworks["Accelerator"] == {"cpu": True}
+    tuned = msgspec.structs.replace(
+        PLAIN, precision="bf16", accumulation_steps=2, pin_memory=True, compile="reduce-overhead", device="cuda:0"
+    )
+    trained(code("accelerate", tuned))
+    assert frameworks["Accelerator"] == {
+        "mixed_precision": "bf16",
+        "gradient_accumulation_steps": 2,
+        "dataloader_config": {"non_blocking": True},
+        "dynamo_plugin": {"backend": "inductor", "mode": "reduce-overhead", "dynamic": False},
+    }
+    assert frameworks["accumulate"]
+
+
+def test_fp16_on_a_cpu_is_told_where_a_framework_does_not_have_it() -> None:
+    settings = msgspec.structs.replace(PLAIN, precision="fp16")
+    assert "# Lightning computes fp16 on a CPU as bf16." in code("Lightning", settings).splitlines()
+    assert "# accelerate computes fp16 on a CPU as fp32." in code("accelerate", settings).splitlines()

@@ -1,0 +1,348 @@
+"""A search as people read it: the answer, the finalists, what changes, what was tried, and texts to copy."""
+
+import csv
+import io
+import math
+import tomllib
+from typing import Any
+
+import msgspec
+import pytest
+from rich.cells import cell_len
+
+from report.find_documents import (
+    FIND,
+    OWN,
+    attempts,
+    baseline,
+    cut_short,
+    finalist,
+    find_answer,
+    find_document,
+    free_batch,
+    free_batch_allowed,
+    near_equals,
+    nothing_gained,
+    recommended,
+    simulated_find,
+    with_answer,
+)
+from report.pages import Page
+from report.snapshots import assert_snapshot
+from traindyno.core.answers import Attempt, Document, Headroom, Remedy
+from traindyno.core.setups import SettingsFile
+from traindyno.report.document import typed_answer
+from traindyno.report.finalists import placed_finalists
+from traindyno.report.found_settings import settings_file_of
+from traindyno.report.renderers import rendered
+from traindyno.report.renderers.console import render_console
+from traindyno.report.renderers.csv_rows import render_csv
+from traindyno.report.renderers.html_page import render_html
+from traindyno.report.renderers.json_text import render_json
+from traindyno.report.renderers.markdown import render_markdown
+from traindyno.report.view import Table
+from traindyno.report.views import view_of
+
+HOSTILE = "</pre><script>alert('owned')</script>\x1b[31m"
+UNKNOWN = (math.nan, math.nan)
+
+
+def shown(document: Document, width: int = 100) -> list[str]:
+    return render_console(document, width=width).splitlines()
+
+
+def tables_of(document: Document) -> tuple[Table, ...]:
+    return view_of(document).tables(document)
+
+
+def chapters_of(document: Document) -> dict[str, Any]:
+    return {chapter.heading: chapter for chapter in view_of(document).chapters(document)}
+
+
+def drawn(chart: dict[str, Any] | None, key: str) -> list[dict[str, Any]]:
+    assert chart is not None
+    return [row for rows in chart["datasets"].values() for row in rows if key in row]
+
+
+@pytest.mark.parametrize("name", FIND)
+def test_every_answer_reads_as_it_did(name: str) -> None:
+    assert_snapshot(f"{name}.txt", render_console(FIND[name](), width=80))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("name", FIND)
+def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
+    assert max(cell_len(line) for line in shown(FIND[name](), width)) <= width
+
+
+@pytest.mark.parametrize("name", FIND)
+def test_the_page_is_well_formed_and_runs_nothing(name: str) -> None:
+    page = Page(render_html(FIND[name]()))
+    assert (page.misnested, page.open) == ([], [])
+    assert not page.names() & {"script", "link", "img", "iframe", "form"}
+
+
+def test_the_answer_stands_above_the_tables() -> None:
+    lines = shown(find_document())
+    answer = "7.58 times as fast: 858 → 6,500 examples/s (95 % interval 7.48 to 7.66)"
+    assert lines.index(answer) == 2
+    assert sum(answer in line for line in lines) == 1
+
+
+def test_every_finalist_has_one_row_and_the_recommended_one_is_marked() -> None:
+    rows = tables_of(find_document())[0].rows
+    assert [row.cells[0] for row in rows] == [
+        "baseline", "recommended", "with any batch", "near-equal 1", "near-equal 2",
+    ]  # fmt: skip
+    assert [row.cells[0] for row in rows if row.tone == "chosen"] == ["recommended"]
+    assert rows[1].cells[1:] == ("256", "6,500 ± 58", "7.58× (7.48 to 7.66)", "12.4 GiB", "15")
+
+
+def test_a_near_equal_says_what_it_saves_and_how() -> None:
+    legend = tables_of(find_document())[0].legend
+    assert "near-equal 1: with num_workers=8; saves CPUs" in legend
+    assert "near-equal 2: with compile=none, cudnn_benchmark=off; saves memory and changes of code" in legend
+
+
+def test_who_took_part_and_is_nothing_else_is_a_runner_up_told_by_its_settings() -> None:
+    faster = msgspec.structs.replace(OWN, threads=2)
+    extra = [finalist("at your batch", "memory:", each, 900.0) for each in (OWN, faster)]
+    everyone = (*find_answer().finalists, *extra)
+    document = with_answer(finalists=everyone, recommended=baseline(), at_own_batch=baseline(), near_equal=())
+    (table, *_) = tables_of(document)
+    assert [row.cells[0] for row in table.rows][-2:] == ["runner-up 4", "runner-up 5"]
+    assert "runner-up 5: with data=memory:, threads=2" in table.legend
+    labels = [placed.label for placed in placed_finalists(document.answer)]
+    assert len(set(labels)) == len(labels)
+
+
+def test_changes_are_told_from_old_to_new_and_the_other_batch_only_where_it_differs() -> None:
+    changes = {row.cells[0]: row.cells[1:] for row in tables_of(find_document())[1].rows}
+    assert changes["precision"] == ("fp32 → bf16", "")
+    assert changes["pin_memory"] == ("off → on", "")
+    assert changes["data"] == ("folder:/data/imagenet/train → prepared:/fast/imagenet", "")
+    assert changes["batch_size"] == ("256", "512")
+    assert "decoder" not in changes
+
+
+def test_a_setting_left_to_torch_is_said_so() -> None:
+    threaded = msgspec.structs.replace(OWN, threads=8)
+    best = finalist("at_own_batch", "synthetic:", threaded, 900.0)
+    document = with_answer(recommended=best, at_own_batch=best, with_free_batch=None)
+    assert ("threads", "torch's own → 8") in [row.cells for row in tables_of(document)[1].rows]
+
+
+def test_another_batch_is_never_silent() -> None:
+    for document, label in ((find_document(), "With any batch"), (free_batch_allowed(), "Take care")):
+        told = view_of(document).conclusion(document)
+        assert f"{label}: {free_batch().warnings[0]}" in told
+        assert "Learning rate at batch 512: 0.2, by that rule" in told
+
+
+def test_with_the_batch_free_the_own_batch_stands_beside_it() -> None:
+    rows = tables_of(free_batch_allowed())[0].rows
+    assert [row.cells[:2] for row in rows[:3]] == [
+        ("baseline", "256"), ("recommended", "512"), ("at your batch", "256"),
+    ]  # fmt: skip
+    assert shown(free_batch_allowed())[2].startswith("7.83 times as fast: 858 → 6,718 examples/s")
+
+
+def test_a_gain_of_one_is_an_answer_and_has_nothing_to_copy() -> None:
+    document = nothing_gained()
+    assert shown(document)[2] == ("A gain of 1.0: nothing that was tried is faster than the baseline (858 examples/s)")
+    (table,) = tables_of(document)
+    assert [(row.cells[0], row.tone) for row in table.rows] == [("baseline", "chosen")]
+    assert view_of(document).snippets(document) == ()
+    assert "settings-to-copy" not in Page(render_html(document)).ids()
+
+
+def test_where_only_another_batch_is_faster_it_is_shown_beside_the_baseline() -> None:
+    own = baseline()
+    document = with_answer(recommended=own, at_own_batch=own, near_equal=(), speedup=1.0, finalists=(own, free_batch()))
+    finalists, changes = tables_of(document)
+    assert [(row.cells[0], row.tone) for row in finalists.rows] == [("baseline", "chosen"), ("with any batch", "plain")]
+    assert changes.columns[1].heading == "baseline"
+    assert ("precision", "fp32", "bf16") in [row.cells for row in changes.rows]
+
+
+def test_where_the_own_batch_gains_nothing_the_baseline_is_not_told_twice() -> None:
+    document = with_answer(recommended=free_batch(), at_own_batch=baseline(), near_equal=(), finalists=())
+    finalists, changes = tables_of(document)
+    assert [row.cells[0] for row in finalists.rows] == ["baseline", "recommended"]
+    assert len(changes.columns) == 2
+
+
+def test_a_search_that_was_cut_says_that_nothing_is_confirmed() -> None:
+    document = cut_short()
+    text = " ".join(render_console(document, width=200).split())
+    assert "(95 % interval 7.48 to 7.66), not confirmed: the last rounds were not run" in text
+    assert "recommended: not confirmed, from a single process" in text
+    assert "not confirmed" in Page(render_html(document)).text.split("Settings to copy")[0]
+    assert {row["state"] for row in drawn(chapters_of(document)["Finalists"].chart, "state")} == {
+        "baseline", "from single processes, not confirmed",
+    }  # fmt: skip
+
+
+def test_a_simulated_answer_says_so_in_every_rendering() -> None:
+    document = simulated_find()
+    for form in ("console", "markdown", "html", "svg"):
+        assert "SIMULATED" in rendered(document, form).decode(), form
+    assert all(row["simulated"] == "true" for row in csv.DictReader(io.StringIO(render_csv(document))))
+    for chapter in chapters_of(document).values():
+        assert chapter.chart is None or "SIMULATED" in chapter.chart["title"]["subtitle"]
+
+
+def test_a_page_tells_answer_settings_pictures_attempts_constraints_and_then_the_rest() -> None:
+    assert Page(render_html(find_document())).ids() == [
+        "answer", "settings-to-copy", "before-and-after", "finalists", "how-the-time-was-spent", "what-was-tried",
+        "constraints", "conditions", "every-trial", "method", "run-it-again", "raw-data",
+    ]  # fmt: skip
+
+
+def test_the_page_has_every_text_to_copy() -> None:
+    text = Page(render_html(find_document())).text
+    for title in ("Settings file", "PyTorch", "Lightning", "accelerate"):
+        assert title in text
+    assert 'precision = "bf16"' in text
+    assert "dtype=torch.bfloat16" in text
+
+
+def test_the_settings_file_holds_what_is_recommended_and_the_baseline() -> None:
+    file: SettingsFile = settings_file_of(find_document())
+    assert (file.data, file.study, file.speedup) == ("prepared:/fast/imagenet", "keen-heron", recommended().speedup)
+    assert file.baseline is not None
+    assert file.baseline.settings == OWN
+    snippet = view_of(find_document()).snippets(find_document())[0]
+    assert tomllib.loads(snippet.text)["settings"]["num_workers"] == 15
+
+
+def test_a_document_without_its_request_still_names_model_and_data() -> None:
+    workload = settings_file_of(find_document(request=None)).workload
+    assert workload is not None
+    assert (workload.model, workload.data) == ("torchvision:resnet50", "folder:/data/imagenet/train")
+
+
+def test_the_step_is_drawn_before_and_after_with_what_binds_it() -> None:
+    chart = chapters_of(find_document())["Before and after"].chart
+    rows = drawn(chart, "phase")
+    assert {row["step"] for row in rows} == {"baseline", "recommended"}
+    labels = {row["label"] for row in drawn(chart, "label")}
+    assert {"data-bound (decode)", "compute-bound", "1.17 ms"} <= labels
+
+
+def test_every_attempt_with_a_ratio_is_drawn_and_those_adopted_are_marked() -> None:
+    chapter = chapters_of(find_document())["What was tried"]
+    states = {row["name"]: row["state"] for row in drawn(chapter.chart, "state")}
+    assert len(states) == sum(attempt.ratio is not None for attempt in attempts())
+    assert states["8. compile=default"] == "adopted"
+    assert states["7. precision=fp16"] == "not adopted"
+    assert states["4. data=prepared:/fast/imagenet, num_workers=4"] == "predicted, not measured"
+    (table,) = chapter.tables
+    assert len(table.rows) == len(attempts())
+    assert table.rows[3].cells[3] == "0.71× (predicted)"
+    assert table.rows[2].cells[4] == "adopted: nothing is decoded any more"
+    assert table.rows[7].cells[4] == "adopted"
+
+
+def test_the_same_change_tried_twice_is_drawn_twice() -> None:
+    twice = (Attempt(side="step", change="compile=default", outcome="not faster", ratio=1.0, ci95=(0.9, 1.1)),) * 2
+    chart = chapters_of(with_answer(attempts=twice))["What was tried"].chart
+    assert {row["name"] for row in drawn(chart, "state")} == {"1. compile=default", "2. compile=default"}
+
+
+def test_the_parts_of_the_search_add_up_to_its_time() -> None:
+    (table,) = chapters_of(find_document())["How the time was spent"].tables
+    assert sum(row.bar or 0.0 for row in table.rows) == pytest.approx(1.0)
+    assert table.legend == ("9 min 23 s in all, 41 trials",)
+
+
+def test_offers_and_constraints_stand_in_every_text() -> None:
+    for text in (render_console(find_document(), width=200), render_markdown(find_document()), _page_text()):
+        assert "5 % of the memory stays free" in text
+        assert "put the prepared data into RAM" in text
+        assert "--also memory:/fast/imagenet" in text
+
+
+def _page_text() -> str:
+    return Page(render_html(find_document())).text
+
+
+def test_training_time_is_told_before_and_after() -> None:
+    assert (
+        "• Training for 90 epochs of 1,281,167 examples: 1 d 13 h → 4 h 57 min ± 3 min (3 min 18 s per epoch)"
+        in shown(find_document(), 120)
+    )
+
+
+def test_a_sheet_has_a_row_for_every_finalist_and_attempt_and_says_which() -> None:
+    rows = list(csv.DictReader(io.StringIO(render_csv(find_document()))))
+    finalists = [row for row in rows if row["row"] == "finalist"]
+    tried = [row for row in rows if row["row"] == "attempt"]
+    assert (len(finalists), len(tried)) == (5, len(attempts()))
+    assert [row["name"] for row in finalists if row["chosen"] == "true"] == ["recommended"]
+    assert float(finalists[1]["examples_per_second"]) == 6500.0
+    assert finalists[1]["ratio"] == ""
+    fp16 = next(row for row in tried if row["name"] == "precision=fp16")
+    assert (fp16["chosen"], float(fp16["ratio"]), fp16["batch_size"]) == ("false", 1.79, "")
+
+
+@pytest.mark.parametrize("name", FIND)
+def test_json_is_read_back(name: str) -> None:
+    document = FIND[name]()
+    assert typed_answer(msgspec.json.decode(render_json(document))).answer == document.answer
+
+
+def test_an_answer_with_almost_nothing_known_renders_without_a_not_a_number() -> None:
+    bare = finalist(
+        "at_own_batch", "synthetic:", msgspec.structs.replace(OWN, num_workers=1), math.nan, ci95=UNKNOWN,
+        step_seconds=math.nan, speedup=math.nan, speedup_ci95=UNKNOWN, peak_memory_bytes=0,
+    )  # fmt: skip
+    document = with_answer(
+        recommended=bare, at_own_batch=bare, with_free_batch=None, near_equal=(), finalists=(), step_before=(),
+        step_after=(), attempts=(), spent=(), constraints=(), offered=(), training_time=None, verdicts=(),
+        headroom=Headroom(), speedup_ci95=UNKNOWN,
+    )  # fmt: skip
+    for form in ("console", "markdown", "html"):
+        text = rendered(document, form).decode()
+        assert "n/a" in text
+        if form != "html":
+            assert "None" not in text.partition("### Settings file")[0]
+            assert "nan" not in text.partition("### Settings file")[0].lower()
+
+
+def test_an_interval_with_an_open_end_is_told_and_drawn() -> None:
+    best = recommended(speedup_ci95=(7.1, math.inf))
+    document = with_answer(recommended=best, at_own_batch=best, speedup_ci95=(7.1, math.inf), finalists=())
+    assert "(95 % interval from 7.10)" in shown(document)[2]
+    arrows = drawn(chapters_of(document)["Finalists"].chart, "shape")
+    assert [row["name"] for row in arrows] == ["recommended (batch 256)"]
+    assert rendered(document, "svg").startswith(b"<svg")
+
+
+def test_text_from_elsewhere_is_shown_and_never_obeyed() -> None:
+    worst = msgspec.structs.replace(near_equals()[0], name=HOSTILE, data=HOSTILE, cheaper_in=(HOSTILE,))
+    document = with_answer(
+        model=HOSTILE, constraints=(HOSTILE,), verdicts=("", HOSTILE), near_equal=(worst,),
+        attempts=(Attempt(side=HOSTILE, change=HOSTILE, outcome=HOSTILE, ratio=1.0),),
+    )  # fmt: skip
+    page = render_html(document)
+    assert "<script" not in page.lower()
+    assert "\x1b" not in render_console(document)
+    assert "<script>" not in render_markdown(document).partition("### Settings file")[0].replace("\\<", "")
+
+
+def test_an_answer_from_the_ledger_names_its_changes_in_the_usual_order() -> None:
+    best = recommended()
+    shuffled = msgspec.structs.replace(
+        best, settings=dict(sorted(best.settings.items())), changes=dict(sorted(best.changes.items()))
+    )
+    names = [[row.cells[0] for row in tables_of(with_answer(recommended=way))[1].rows] for way in (best, shuffled)]
+    assert names[0] == names[1]
+    assert names[0][:4] == ["data", "batch_size", "precision", "num_workers"]
+
+
+def test_offers_without_a_command_have_no_empty_column() -> None:
+    offered = (Remedy(action="prepare the data", predicted_speedup=1.8, command=None),)
+    (table,) = chapters_of(with_answer(offered=offered))["Constraints"].tables
+    assert [row.cells for row in table.rows] == [("prepare the data", "1.80×")]
+    assert len(table.columns) == 2

@@ -1,0 +1,70 @@
+"""Whether a gain still holds, as people read it."""
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from report.find_documents import verify_answer, verify_document
+from report.pages import Page
+from traindyno.core.answers import Document
+from traindyno.report.renderers import rendered
+from traindyno.report.renderers.console import render_console
+from traindyno.report.renderers.csv_rows import render_csv
+from traindyno.report.renderers.html_page import render_html
+from traindyno.report.views import view_of
+
+
+def with_answer(**changes: Any) -> Document:
+    return verify_document(answer=verify_answer(**changes))
+
+
+@pytest.mark.parametrize(
+    ("holds", "words", "tone"),
+    [
+        (True, "The gain holds: ", "chosen"),
+        (False, "The gain does not hold: ", "bad"),
+        (None, "It is open whether the gain holds: ", "plain"),
+    ],
+)
+def test_the_first_line_says_whether_it_holds_and_the_row_is_marked(holds: bool | None, words: str, tone: str) -> None:
+    document = with_answer(holds=holds)
+    lines = render_console(document, width=120).splitlines()
+    assert lines[2] == f"{words}7.52× (7.41 to 7.63) as fast, promised 7.58× (7.49 to 7.66)"
+    (table,) = view_of(document).tables(document)
+    assert [row.tone for row in table.rows] == ["plain", tone]
+    assert words.strip(": ").lower() in Page(render_html(document)).text.lower()
+
+
+def test_without_a_promise_there_is_none_in_any_text() -> None:
+    document = with_answer(promised_speedup=None, promised_ci95=None)
+    assert view_of(document).conclusion(document) == ("The gain holds: 7.52× (7.41 to 7.63) as fast",)
+    assert "promised" not in dict(view_of(document).headline(document).beside)
+    chart = view_of(document).chart(document)
+    assert chart is not None
+    (row,) = [row for rows in chart["datasets"].values() for row in rows if "state" in row]
+    assert row["name"] == "measured now"
+
+
+def test_the_verdict_is_not_told_twice() -> None:
+    assert "The gain holds here" not in render_console(verify_document())
+
+
+def test_the_picture_has_the_promise_and_what_was_measured() -> None:
+    chart = view_of(verify_document()).chart(verify_document())
+    assert chart is not None
+    rows = {row["name"]: row for rows in chart["datasets"].values() for row in rows if "state" in row}
+    assert (rows["promised"]["ratio"], rows["measured now"]["ratio"]) == (7.58, 7.52)
+
+
+def test_a_sheet_has_both_ways_to_train() -> None:
+    first, second = csv.DictReader(io.StringIO(render_csv(verify_document())))
+    assert (first["name"], second["name"], second["holds"]) == ("baseline", "recommended", "true")
+    assert float(second["promised_ci95_low"]) == 7.49
+
+
+def test_a_simulated_one_says_so_in_every_rendering() -> None:
+    document = with_answer(simulated=True)
+    for form in ("console", "markdown", "html", "svg"):
+        assert "SIMULATED" in rendered(document, form).decode(), form

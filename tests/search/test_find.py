@@ -1,0 +1,246 @@
+"""The search of `find`: it goes where the time goes, keeps what must be kept, and ends within its budget."""
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from search.simulated_find import BASELINE, COMPUTE_BOUND, answer_of, goal_of, plan_of, search
+from traindyno.analysis.find.rounds import FIRST_ROUND
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import Failure, Settings, TrialRecord
+
+CASES = {
+    "waits for data": goal_of(),
+    "has CPUs to spare": goal_of(cpus=24),
+    "keeps much": goal_of(keep=("precision", "num_workers", "batch_size")),
+    "has little time": goal_of(budget_seconds=60.0),
+    "may change the batch": goal_of(batch_range=(64, 1024)),
+    "may prepare": goal_of(prepare="prepared:/store"),
+    "has no data": goal_of(has_data=False),
+}
+
+
+def kinds(history: list[TrialRecord]) -> list[str]:
+    return [record.spec.kind for record in history]
+
+
+def rounds_of(history: list[TrialRecord]) -> list[TrialRecord]:
+    return [record for record in history if record.spec.repeat >= FIRST_ROUND]
+
+
+def values(history: list[TrialRecord], name: str) -> set[object]:
+    return {getattr(record.spec.settings, name) for record in history}
+
+
+def test_training_that_waits_for_data_gets_workers_before_any_switch_is_tried() -> None:
+    history = search(goal_of())
+    first_pair = kinds(history).index("pair")
+    workers = [record.spec.settings.num_workers for record in history[:first_pair] if record.spec.kind == "feed"]
+    assert max(workers) >= 8
+
+
+def test_no_switch_is_tried_where_a_faster_step_would_gain_nothing() -> None:
+    goal = goal_of(keep=("num_workers", "decoder"))
+    history = search(goal)
+    assert "pair" not in kinds(history)
+    said = [attempt for attempt in answer_of(goal, history).attempts if attempt.side == "step"]
+    assert "waits for its data" in said[0].outcome
+
+
+def test_no_worker_is_tried_where_training_does_not_wait() -> None:
+    goal = goal_of()
+    history = search(goal, COMPUTE_BOUND)
+    assert values(history, "num_workers") == {0}
+    said = [attempt for attempt in answer_of(goal, history).attempts if attempt.side == "data"]
+    assert "does not wait" in said[0].outcome
+
+
+def test_a_faster_step_that_then_waits_for_data_gets_more_workers() -> None:
+    history = search(goal_of(cpus=24))
+    last_pair = len(history) - 1 - kinds(history)[::-1].index("pair")
+    searched = [record for record in history if record.spec.kind == "feed" and record.spec.repeat < FIRST_ROUND]
+    before = history[kinds(history).index("pair")].spec.settings.num_workers
+    after = [record for record in searched if history.index(record) > last_pair]
+    assert after
+    assert {record.spec.settings.precision for record in after} == {"bf16"}
+    assert answer_of(goal_of(cpus=24), history).recommended.settings["num_workers"] > before
+
+
+def test_what_gains_only_together_is_found() -> None:
+    """On this device lower precision pays with channels_last alone."""
+    found = answer_of(goal_of(has_data=False), search(goal_of(has_data=False)))
+    assert found.recommended.changes["precision"] == "bf16"
+    assert found.recommended.changes["memory_format"] == "channels_last"
+    assert found.speedup == pytest.approx(2.3, abs=0.15)
+
+
+def test_what_is_refused_while_launching_is_the_limit_is_tried_again_once_the_step_is_one_graph() -> None:
+    goal = goal_of(has_data=False)
+    found = answer_of(goal, search(goal, "floor_seconds=0.3"))
+    assert found.recommended.changes["compile"] == "reduce-overhead"
+    assert found.recommended.changes["precision"] == "bf16"
+
+
+def test_a_loss_that_differs_costs_the_precision_its_place() -> None:
+    def spoil(record: TrialRecord) -> TrialRecord:
+        if record.spec.kind != "losses" or record.spec.settings.precision == "fp32" or record.measurement is None:
+            return record
+        losses = tuple(loss + 1.0 for loss in record.measurement.losses)
+        return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, losses=losses))
+
+    goal = goal_of(has_data=False)
+    history = search(goal, tamper=spoil)
+    found = answer_of(goal, history)
+    assert "precision" not in found.recommended.changes
+    assert found.recommended.changes["compile"] == "default"
+    assert any(attempt.outcome.startswith("given up") for attempt in found.attempts)
+
+
+@pytest.mark.parametrize("kept", ["precision", "memory_format", "compile", "num_workers", "decoder", "batch_size"])
+def test_what_is_kept_is_the_same_in_every_trial_but_probes(kept: str) -> None:
+    history = [record for record in search(goal_of(keep=(kept,))) if record.spec.kind not in ("probe", "losses")]
+    assert values(history, kept) == {getattr(BASELINE, kept)}
+
+
+def test_the_data_stays_where_it_is_if_that_is_asked_for() -> None:
+    also = {"also": ("memory:folder:/data",), "prepare": "prepared:/store"}
+    assert len({record.spec.workload.data for record in search(goal_of(**also))}) > 1
+    kept = search(goal_of(keep=("data",), **also))
+    assert {record.spec.workload.data for record in kept} == {"folder:/data"}
+
+
+def test_data_is_prepared_only_while_training_still_waits() -> None:
+    goal = goal_of(prepare="prepared:/store")
+    assert answer_of(goal, search(goal), prepare="/store").recommended.data == "prepared:/store"
+    without_waiting = search(goal, COMPUTE_BOUND)
+    assert {record.spec.workload.data for record in without_waiting} == {"folder:/data"}
+
+
+def test_preparing_that_would_outlast_the_budget_is_not_begun() -> None:
+    goal = goal_of(prepare="prepared:/store", budget_seconds=200.0)
+    history = search(goal, "examples=50000000")
+    assert {record.spec.workload.data for record in history} == {"folder:/data"}
+    said = [attempt.outcome for attempt in answer_of(goal, history).attempts if "prepared:" in attempt.change]
+    assert "would take about" in said[0]
+
+
+def test_a_free_batch_is_shown_beside_the_users_own_with_its_learning_rate() -> None:
+    goal = goal_of(has_data=False)
+    found = answer_of(goal, search(goal, "alpha_seconds=0.1"), learning_rate=0.1)
+    assert found.recommended.batch_size == 256
+    assert found.with_free_batch is not None
+    assert found.with_free_batch.batch_size > 256
+    grown = found.with_free_batch.batch_size / 256
+    assert found.with_free_batch.learning_rate == pytest.approx(0.1 * grown)
+    assert "momentum and regularisation" in found.with_free_batch.warnings[0]
+
+
+def test_a_batch_that_may_change_is_recommended_within_its_range() -> None:
+    goal = goal_of(has_data=False, batch_range=(64, 512))
+    history = search(goal, "alpha_seconds=0.1")
+    assert max(values(history, "batch_size")) == 512  # type: ignore[type-var]
+    assert answer_of(goal, history).recommended.batch_size == 512
+
+
+def test_a_batch_that_only_fits_without_the_margin_is_not_taken() -> None:
+    goal = goal_of(has_data=False, margin=0.5)
+    found = answer_of(goal, search(goal, "alpha_seconds=0.1,limit=700"))
+    assert found.with_free_batch is not None
+    tried = {attempt.change: attempt.outcome for attempt in found.attempts if attempt.side == "batch"}
+    assert "does not fit" in tried["batch_size=1024"]
+    assert found.with_free_batch.batch_size == 512
+
+
+def test_switches_that_leave_no_margin_of_memory_are_given_up() -> None:
+    """In fp32 a batch of 256 just fits here, and compiling needs as much; with the margin held back it does not run."""
+    goal = goal_of(has_data=False, keep=("precision", "memory_format", "batch_size"), margin=0.2)
+    found = answer_of(goal, search(goal, "limit=260"))
+    assert found.recommended.changes == {}
+    assert any("margin of memory" in attempt.outcome for attempt in found.attempts)
+
+
+def test_settings_that_fail_in_the_last_rounds_are_not_recommended() -> None:
+    def fail(record: TrialRecord) -> TrialRecord:
+        if record.spec.repeat < FIRST_ROUND or record.spec.settings.compile == "none":
+            return record
+        failure = Failure(outcome=Outcome.CRASH, message="planted", remedy="none")
+        return msgspec.structs.replace(record, outcome=Outcome.CRASH, measurement=None, failure=failure)
+
+    goal = goal_of(has_data=False)
+    found = answer_of(goal, search(goal, tamper=fail))
+    assert found.recommended.settings["compile"] == "none"
+
+
+def test_where_nothing_is_faster_the_baseline_is_recommended_with_a_gain_of_one() -> None:
+    best = Settings(
+        batch_size=256,
+        device="simulated",
+        precision="bf16",
+        memory_format="channels_last",
+        compile="default",
+        cudnn_benchmark=True,
+        pin_memory=True,
+    )
+    goal = goal_of(best, keep=("batch_size",))
+    found = answer_of(goal, search(goal, COMPUTE_BOUND))
+    assert found.recommended.changes == {}
+    assert (found.speedup, found.speedup_ci95) == (1.0, (1.0, 1.0))
+    assert "Nothing that was tried is faster" in found.verdicts[0]
+
+
+@pytest.mark.parametrize("budget", [180.0, 360.0])
+def test_the_last_rounds_are_paid_for_before_anything_is_searched(budget: float) -> None:
+    history = search(goal_of(budget_seconds=budget))
+    assert {record.spec.repeat - FIRST_ROUND for record in rounds_of(history)} >= {0, 1}
+    longest = max(record.seconds for record in history)
+    assert sum(record.seconds for record in history) <= budget + 3 * longest
+
+
+def test_a_budget_that_reaches_for_nothing_but_the_baseline_is_said() -> None:
+    goal = goal_of(budget_seconds=60.0)
+    found = answer_of(goal, search(goal))
+    assert found.recommended.changes == {}
+    assert found.verdicts[0] == "Nothing but the baseline was measured: the time budget did not reach for more."
+
+
+def test_a_longer_budget_never_finds_less() -> None:
+    gains = []
+    for budget in (60.0, 150.0, 600.0):
+        goal = goal_of(budget_seconds=budget)
+        gains.append(answer_of(goal, search(goal)).speedup)
+    assert gains == sorted(gains)
+
+
+@pytest.mark.parametrize("case", CASES)
+@settings(max_examples=3, deadline=None)
+@given(data=st.data())
+def test_a_search_cut_anywhere_goes_on_as_if_it_had_never_stopped(case: str, data: st.DataObject) -> None:
+    goal = CASES[case]
+    whole = HISTORIES.setdefault(case, search(goal))
+    cut = data.draw(st.integers(0, len(whole) - 1))
+    proposal = plan_of(goal).ask(whole[:cut])
+    assert proposal is not None
+    assert proposal.spec.key == whole[cut].spec.key
+    assert proposal.expected_trials > cut
+
+
+HISTORIES: dict[str, list[TrialRecord]] = {}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_answer_is_there_from_the_baseline_on(case: str) -> None:
+    goal = CASES[case]
+    whole = HISTORIES.setdefault(case, search(goal))
+    for cut in range(1, len(whole), 3):
+        found = answer_of(goal, whole[:cut])
+        assert found.speedup >= 1.0
+        assert "cut short" in " ".join(found.verdicts)
+    assert "cut short" not in " ".join(answer_of(goal, whole).verdicts)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_trial_is_asked_for_twice(case: str) -> None:
+    whole = HISTORIES.setdefault(case, search(CASES[case]))
+    keys = [record.spec.key for record in whole]
+    assert len(keys) == len(set(keys))
