@@ -15,10 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(READY)
-	name=demo-$$(date +%Y%m%d-%H%M%S) && \
-	$(BIN)/traindyno throughput --name $$name && \
-	$(BIN)/traindyno plan --from $$name --examples 50000 --epochs 10 && \
-	$(BIN)/traindyno report $$name
+	$(BIN)/traindyno find
 
 test: $(READY) lint types layers unit
 

@@ -30,8 +30,8 @@ import msgspec
 import find_peer
 import results
 import traindyno
-from find_case import COMMON_WORKERS, JOBS, Case, grid, grid_decoders
-from traindyno.analysis.find.rates import Rate, faster_by, rate_of, sustained
+from find_case import COMMON_WORKERS, JOBS, Case, grid
+from traindyno.analysis.find.rates import Rate, faster_by, sustained
 from traindyno.analysis.find.rounds import finalists
 from traindyno.app.context import Context
 from traindyno.app.soak import soak
@@ -106,8 +106,7 @@ def prediction_errors(answer: FindAnswer) -> dict[str, float]:
 def fill(case: Case, row: Row, keep: Callable[[], None]) -> None:
     """Part `grid`: the cells that are not there yet, then the winner and ours by turns."""
     on_gpu, prepared = case.options.device != "cpu", f"prepared:{case.prepared}" if case.options.prepare else None
-    decoders = grid_decoders(case.options.device, case.files)
-    declared = grid(case.files, prepared, int(usable_cpus().value), on_gpu, decoders)
+    declared = grid(case.files, prepared, int(usable_cpus().value), on_gpu)
     cells = row.setdefault("grid", {"cells": []})["cells"]
     for changes in declared:
         if changes in [cell["changes"] for cell in cells]:
@@ -115,15 +114,20 @@ def fill(case: Case, row: Row, keep: Callable[[], None]) -> None:
         if case.options.ends_at is not None and time.monotonic() > case.options.ends_at:
             print(f"stopped after {len(cells)} of {len(declared)} cells: go on with --also", flush=True)
             return
-        began = time.monotonic()
-        rate = rate_of([case.fed(case.setup(changes))]).examples_per_second
-        seconds = time.monotonic() - began
-        cells.append({"changes": changes, "examples_per_second": rate, "seconds": seconds})
-        print(f"grid: {rate:8.0f} examples/s in {seconds:4.1f} s, {changes}", flush=True)
+        record = case.fed(case.setup(changes))
+        cells.append(cell := cell_of(changes, record))
+        print("grid: {examples_per_second:8.0f} examples/s in {seconds:4.1f} s, {changes}".format(**cell), flush=True)
         keep()
     winner = max(cells, key=lambda cell: cell["examples_per_second"])["changes"]
     row["grid"] |= regret(case, case.setup(winner), case.setup(ours(row)))
     keep()
+
+
+def cell_of(changes: Mapping[str, Any], record: TrialRecord) -> Row:
+    """A cell that does not run has no speed."""
+    rate = 0.0 if record.measurement is None else sustained(record.measurement).examples_per_second
+    why = None if record.failure is None else record.failure.message
+    return {"changes": changes, "examples_per_second": rate, "seconds": record.seconds, "failure": why}
 
 
 def regret(case: Case, winner: Setup, found: Setup) -> Row:
@@ -202,13 +206,16 @@ def peer(case: Case, row: Row, keep: Callable[[], None]) -> None:
 def by_turns(case: Case, found: Setup, knobs: Mapping[str, Any]) -> Row:
     """Each in a fresh process, round by round; gains are over the script as it was."""
     script, own = f"{find_peer.__file__}:workload", case.setup({"num_workers": COMMON_WORKERS})
-    ways = {"script": (own, script), PEER: (case.setup(settings_of(knobs, case.options.device)), script)}
-    ways["ours"] = (found, None)
+    ways: dict[str, tuple[Setup, str | None]] = {
+        "script": (own, script),
+        PEER: (case.setup(settings_of(knobs, case.options.device)), script),
+        "ours": (found, None),
+    }
     rates: dict[str, dict[int, Rate]] = {name: {} for name in ways}
     for number in range(case.options.rounds):
         for name in list(ways)[:: 1 if number % 2 == 0 else -1]:
             record = case.fed(*ways[name], repeat=number)
-            assert record.measurement is not None
+            assert record.measurement is not None, record.failure
             rates[name][number] = sustained(record.measurement)
     compared = {name: faster_by(rates[name], rates["script"]) for name in ways}
     return {

@@ -65,14 +65,14 @@ def workload() -> Any:
 
 def get_workload() -> Any:
     """For loadtune."""
-    import loadtune
+    import loadtune  # type: ignore[import-not-found]
     from torch.nn.functional import cross_entropy
 
     def step(network: Any, steps: Any, batch: Any, device: Any) -> Any:
         images, labels = (part.to(device) for part in batch)
         steps.zero_grad(set_to_none=True)
         loss = cross_entropy(network(images), labels)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         steps.step()
         return loss.detach()
 

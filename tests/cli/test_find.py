@@ -96,6 +96,15 @@ def test_without_arguments_an_embedded_example_is_shown(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("**/*.JPEG"))
 
 
+def test_the_embedded_example_makes_its_images_once_and_says_where(tmp_path: Path) -> None:
+    first, second = (run(tmp_path, "find", "--device", "cpu", "--time-budget", "1ms", "--no-report") for _ in range(2))
+    assert first.returncode == second.returncode == 124
+    assert "512 generated JPEGs in .traindyno/sample-512-10" in first.stderr
+    assert "512 of 512 images" in first.stderr
+    assert "of 512 images" not in second.stderr
+    assert len(list((tmp_path / ".traindyno" / "sample-512-10").glob("**/*.JPEG"))) == 512
+
+
 def test_the_budget_is_ten_minutes_unless_another_is_given(tmp_path: Path) -> None:
     assert document(run(tmp_path, *FIND, "--json"))["request"]["bench"]["time_budget_seconds"] == 600
     short = document(run(tmp_path, *FIND, "--time-budget", "5m", "--json"))

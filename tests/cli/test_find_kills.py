@@ -15,12 +15,12 @@ FIND = ("find", *WORKLOAD, "--prepare", "prepared", "--no-report", "--name", "it
 OF_THIS_RUN = ("seconds",)
 
 
-def killed(process: subprocess.Popen[str], chance: random.Random, trial_seconds: float) -> bool:
-    """Kill it at its start, or within a trial or two; whether it was still alive."""
+def killed(process: subprocess.Popen[str], chance: random.Random, longest_seconds: float) -> bool:
+    """Kill it at its start, or some time into its trials; whether it was still alive."""
     if chance.random() < 0.8:
         assert process.stderr is not None
         next((line for line in process.stderr if "(study it" in line), None)
-    time.sleep(chance.uniform(0, 2 * trial_seconds))
+    time.sleep(chance.uniform(0, longest_seconds))
     alive = process.poll() is None
     process.kill()
     process.communicate()
@@ -34,22 +34,15 @@ def next_life(folder: Path, sleep: float) -> subprocess.Popen[str]:
     return start(folder, *(("resume", "it", "--no-report") if there else (*FIND, f"simulated:sleep={sleep}")))
 
 
-def kill_loop(folder: Path, kills: int, sleep: float) -> dict[str, Any]:
-    """The document of a study that was killed so often, and then left alone."""
+def kill_loop(folder: Path, kills: int, sleep: float, most_trials: float) -> dict[str, Any]:
+    """The document of a study that was killed so often, each time after at most so many trials, and then left alone."""
     chance = random.Random(kills)
-    process = start(folder, *FIND, f"simulated:sleep={sleep}")
-    done = sum(killed(process, chance, sleep) for process in lives(folder, process, kills, sleep))
-    assert done == kills
+    for _ in range(kills):
+        assert killed(next_life(folder, sleep), chance, most_trials * sleep)
     last = next_life(folder, sleep)
     last.communicate(timeout=240)
     assert last.returncode == 0
     return document(run(folder, "show", "it", "--json"))
-
-
-def lives(folder: Path, first: subprocess.Popen[str], kills: int, sleep: float) -> Any:
-    yield first
-    for _ in range(kills - 1):
-        yield next_life(folder, sleep)
 
 
 def whole_study(folder: Path) -> dict[str, Any]:
@@ -64,10 +57,10 @@ def told(content: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]
 
 
 def test_three_kills_change_nothing(tmp_path: Path) -> None:
-    assert told(kill_loop(tmp_path, kills=3, sleep=0.2)) == told(whole_study(tmp_path / "whole"))
+    assert told(kill_loop(tmp_path, kills=3, sleep=0.2, most_trials=8)) == told(whole_study(tmp_path / "whole"))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_fifty_kills_change_nothing(tmp_path: Path) -> None:
-    assert told(kill_loop(tmp_path, kills=50, sleep=1.0)) == told(whole_study(tmp_path / "whole"))
+    assert told(kill_loop(tmp_path, kills=50, sleep=1.0, most_trials=1.6)) == told(whole_study(tmp_path / "whole"))

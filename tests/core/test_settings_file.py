@@ -67,6 +67,8 @@ FILES = st.builds(
     baseline=st.none() | st.builds(Setup, data=TEXTS, settings=SETTINGS),
     speedup=st.none() | NUMBERS,
     speedup_ci95=st.none() | st.tuples(NUMBERS, NUMBERS),
+    confirmed=st.none() | st.booleans(),
+    simulated=st.none() | st.booleans(),
     study=st.none() | TEXTS,
 )
 
@@ -141,7 +143,56 @@ def test_a_reader_sees_what_the_baseline_had_and_what_was_gained() -> None:
     lines = format_settings_file(file).splitlines()
     assert "num_workers = 15  # baseline: 4" in lines
     assert "batch_size = 8" in lines
-    assert lines[0].endswith("2.50 times as fast as the baseline (95 % interval 2.25 to 2.75).")
+    assert lines[1] == "# 2.50 times as fast as the baseline (95 % interval 2.25 to 2.75)."
+
+
+FOUND = SettingsFile(
+    settings={"batch_size": 512},
+    data="folder:/a",
+    baseline=Setup(data="folder:/a", settings=Settings(batch_size=256)),
+    speedup=7.83,
+    speedup_ci95=(7.74, 7.92),
+    confirmed=True,
+    simulated=False,
+    study="s",
+)
+
+
+def head_of(**changes: Any) -> str:
+    """The comments above the first table, as one text."""
+    text = format_settings_file(msgspec.structs.replace(FOUND, **changes))
+    return " ".join(line.removeprefix("# ") for line in text.partition("\n\n")[0].splitlines())
+
+
+def test_a_gain_that_was_not_confirmed_or_not_measured_says_so_in_the_first_lines() -> None:
+    assert "NOT CONFIRMED" not in head_of()
+    assert "SIMULATED" not in head_of()
+    assert "(95 % interval within one process 7.74 to 7.92). NOT CONFIRMED: " in head_of(confirmed=False)
+    assert "SIMULATED: made up by the simulated runner, not measured." in head_of(simulated=True)
+    gain = tomllib.loads(format_settings_file(msgspec.structs.replace(FOUND, confirmed=False, simulated=True)))["gain"]
+    assert (gain["confirmed"], gain["simulated"]) == (False, True)
+
+
+def test_a_file_without_the_two_leaves_open_how_far_its_gain_can_be_trusted() -> None:
+    file = parse_settings_file("[gain]\nspeedup = 2.0\n", "my.toml")
+    assert (file.confirmed, file.simulated) == (None, None)
+
+
+def test_another_batch_than_the_baseline_s_says_so_in_the_first_lines() -> None:
+    assert "ANOTHER BATCH: 512 instead of 256. Learning rate" in head_of()
+    assert "ANOTHER BATCH" not in head_of(settings={"batch_size": 256})
+    assert "ANOTHER BATCH" not in head_of(settings={"num_workers": 4})
+
+
+def test_a_file_that_changes_nothing_promises_nothing_in_its_first_lines() -> None:
+    told = head_of(settings={"batch_size": 256}, speedup=1.0, speedup_ci95=(1.0, 1.0))
+    assert "the baseline's own, for none faster were found." in told
+    assert "times as fast" not in told
+
+
+def test_no_comment_is_too_long_for_a_page() -> None:
+    text = format_settings_file(msgspec.structs.replace(FOUND, confirmed=False, simulated=True))
+    assert max(len(line) for line in text.splitlines() if line.startswith("#")) <= 92
 
 
 def test_a_baseline_by_hand_takes_batch_and_data_from_the_file() -> None:
@@ -174,6 +225,17 @@ def test_a_baseline_by_hand_takes_batch_and_data_from_the_file() -> None:
         ("[baseline]\nnum_workers = 1", "data is missing", 'add a line such as data = "folder:PATH"'),
         ('[baseline]\ndata = "folder:/a"', "batch_size is missing", "add a line such as batch_size = 256"),
         ('[workload]\nmode = "train"', "model is missing", 'add a line such as model = "torchvision:resnet50"'),
+        (
+            '[workload]\nmodel = "m"\nimage_size = 0',
+            "image_size cannot be 0",
+            "write image_size = N, a whole number from 1",
+        ),
+        (
+            '[workload]\nmodel = "m"\nimage_size = -3',
+            "image_size cannot be -3",
+            "write image_size = N, a whole number from 1",
+        ),
+        ('[workload]\nmodel = "m"\nclasses = 0', "classes cannot be 0", "write classes = N, a whole number from 1"),
         ("batch_size =", "not valid TOML", 'write lines such as precision = "bf16"'),
     ],
 )

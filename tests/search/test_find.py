@@ -244,3 +244,156 @@ def test_no_trial_is_asked_for_twice(case: str) -> None:
     whole = HISTORIES.setdefault(case, search(CASES[case]))
     keys = [record.spec.key for record in whole]
     assert len(keys) == len(set(keys))
+
+
+def spoiled(record: TrialRecord) -> TrialRecord:
+    """Lower precision spoils the loss."""
+    if record.spec.kind != "losses" or record.spec.settings.precision == "fp32" or record.measurement is None:
+        return record
+    losses = tuple(loss + 1.0 for loss in record.measurement.losses)
+    return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, losses=losses))
+
+
+def crashed(record: TrialRecord) -> TrialRecord:
+    failure = Failure(outcome=Outcome.CRASH, message="planted", remedy="none")
+    return msgspec.structs.replace(record, outcome=Outcome.CRASH, measurement=None, failure=failure)
+
+
+def test_what_spoils_the_loss_is_not_recommended_by_a_search_cut_later_either() -> None:
+    goal = goal_of(cpus=24)
+    whole = search(goal, tamper=spoiled)
+    last_loss = len(whole) - kinds(whole)[::-1].index("losses")
+    for cut in range(last_loss, len(whole)):
+        assert "precision" not in answer_of(goal, whole[:cut]).recommended.changes
+
+
+def test_what_was_not_checked_before_the_cut_says_so() -> None:
+    goal = goal_of(cpus=24)
+    whole = search(goal)
+    found = answer_of(goal, whole[: kinds(whole).index("losses")])
+    assert found.recommended.changes["precision"] == "bf16"
+    assert "losses were not compared" in found.recommended.warnings[0]
+    assert not any("its loss lies within" in verdict for verdict in found.verdicts)
+
+
+def test_without_data_pairs_are_the_best_found_so_far() -> None:
+    goal = goal_of(has_data=False)
+    whole = search(goal)
+    found = answer_of(goal, whole[: kinds(whole).index("losses")])
+    assert found.speedup > 2.0
+    assert not found.recommended.confirmed
+    assert found.speedup_ci95[0] < found.speedup < found.speedup_ci95[1]
+
+
+def test_with_data_switches_that_have_not_run_end_to_end_are_named_with_what_they_gained() -> None:
+    goal = goal_of()
+    whole = search(goal, COMPUTE_BOUND)
+    found = answer_of(goal, whole[: kinds(whole).index("losses")])
+    assert any("had not run end to end yet" in verdict for verdict in found.verdicts)
+
+
+def test_rounds_count_although_the_baseline_failed_in_a_later_one() -> None:
+    def fail(record: TrialRecord) -> TrialRecord:
+        of_baseline = record.spec.settings == BASELINE
+        return crashed(record) if of_baseline and record.spec.repeat == FIRST_ROUND + 2 else record
+
+    goal = goal_of(has_data=False)
+    found = answer_of(goal, search(goal, tamper=fail))
+    assert found.speedup > 2.0
+    assert found.recommended.confirmed
+    assert found.failed == ("baseline failed in the last rounds: planted",)
+
+
+def test_one_round_confirms_nothing() -> None:
+    goal = goal_of(has_data=False)
+    whole = search(goal)
+    first_round = [index for index, record in enumerate(whole) if record.spec.repeat == FIRST_ROUND]
+    assert not answer_of(goal, whole[: first_round[-1] + 1]).recommended.confirmed
+
+
+def test_what_is_left_after_precision_was_given_up_is_measured_before_anything_is_built_on_it() -> None:
+    goal = goal_of(has_data=False, margin=0.2)
+    history = search(goal, "limit=280", tamper=spoiled)
+    found = answer_of(goal, history)
+    fits = [record for record in history if record.spec.kind == "fit" and record.batch_size == 256]
+    assert fits
+    assert found.recommended.changes == {}
+    larger = [attempt for attempt in found.attempts if attempt.side == "batch"]
+    assert all(attempt.ratio is not None or "failed" in attempt.outcome for attempt in larger)
+
+
+def test_another_supplier_is_compared_with_what_is_held_and_not_with_nothing() -> None:
+    """simplejpeg should be faster by its probe, and is three times slower end to end."""
+
+    def slow(record: TrialRecord) -> TrialRecord:
+        if record.spec.kind != "feed" or record.spec.settings.decoder != "simplejpeg" or record.measurement is None:
+            return record
+        blocks = tuple(msgspec.structs.replace(block, seconds=3 * block.seconds) for block in record.measurement.blocks)
+        measurement = msgspec.structs.replace(
+            record.measurement, blocks=blocks, step_seconds=3 * record.measurement.step_seconds
+        )
+        return msgspec.structs.replace(record, measurement=measurement)
+
+    goal = goal_of(cpus=16)
+    found = answer_of(goal, search(goal, tamper=slow))
+    assert found.recommended.settings["decoder"] != "simplejpeg"
+    assert found.speedup > 5
+
+
+def test_no_two_entries_of_the_rounds_are_the_same() -> None:
+    start = msgspec.structs.replace(BASELINE, memory_format="channels_last")
+    for goal in (*CASES.values(), goal_of(start, has_data=False)):
+        entries = plan_of(goal).findings(search(goal)).entries
+        assert len({entry.setup for entry in entries}) == len(entries)
+
+
+def test_workers_are_tried_although_nothing_is_known_of_the_parts() -> None:
+    def fail(record: TrialRecord) -> TrialRecord:
+        return crashed(record) if record.spec.kind == "probe" else record
+
+    goal = goal_of()
+    found = answer_of(goal, search(goal, tamper=fail))
+    assert found.recommended.settings["num_workers"] > 0
+    assert all(each.predicted_examples_per_second is None for each in found.finalists)
+
+
+def test_a_decoder_that_cannot_be_probed_is_tried_once() -> None:
+    def fail(record: TrialRecord) -> TrialRecord:
+        return crashed(record) if record.spec.settings.decoder == "simplejpeg" else record
+
+    history = search(goal_of(cpus=24), tamper=fail)
+    assert sum(record.spec.settings.decoder == "simplejpeg" for record in history) == 1
+
+
+def test_workers_that_fail_are_used_nowhere() -> None:
+    def fail(record: TrialRecord) -> TrialRecord:
+        return crashed(record) if record.spec.settings.num_workers and record.spec.kind == "feed" else record
+
+    goal = goal_of(batch_range=(64, 1024))
+    found = answer_of(goal, search(goal, "alpha_seconds=0.1", tamper=fail))
+    assert {each.settings["num_workers"] for each in found.finalists} == {0}
+
+
+def test_the_end_of_a_range_is_tried_also_where_it_is_no_doubling() -> None:
+    goal = goal_of(has_data=False, batch_range=(64, 400))
+    assert 400 in values(search(goal, "alpha_seconds=0.1"), "batch_size")
+
+
+def test_a_kept_determinism_keeps_cudnn_from_searching() -> None:
+    start = msgspec.structs.replace(BASELINE, determinism="all")
+    goal = goal_of(start, has_data=False, keep=("determinism",))
+    assert values(search(goal), "cudnn_benchmark") == {False}
+
+
+def test_a_baseline_that_is_compiled_in_bf16_already_is_not_taken_back_first() -> None:
+    start = msgspec.structs.replace(BASELINE, precision="bf16", compile="default")
+    history = search(goal_of(start, has_data=False))
+    first = next(record for record in history if record.spec.kind == "pair")
+    assert first.spec.settings.precision == "bf16"
+
+
+@pytest.mark.parametrize("budget", [60.0, 90.0, 150.0])
+def test_a_plan_without_data_keeps_to_its_budget(budget: float) -> None:
+    history = search(goal_of(has_data=False, budget_seconds=budget), "alpha_seconds=0.1")
+    assert sum(record.seconds for record in history) <= 1.15 * budget
+    assert rounds_of(history)

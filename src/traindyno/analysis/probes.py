@@ -96,6 +96,12 @@ def examples_in_data(records: Sequence[TrialRecord]) -> int | None:
     return min(counts, default=None)
 
 
+def image_size(records: Sequence[TrialRecord]) -> int | None:
+    """The side of the images that were trained on, as soon as any trial has told; null where they are no images."""
+    told = (record.measurement.image_size for record in records if record.measurement is not None)
+    return next((size for size in told if size is not None), None)
+
+
 def ran_out(record: TrialRecord) -> bool:
     """Whether the trial ran out of memory or of time, as larger ones then would too."""
     return record.outcome.out_of_memory or record.outcome in (Outcome.TIMEOUT, Outcome.HANG)

@@ -89,7 +89,7 @@ def _contender(estimates: Sequence[Estimate]) -> NextCount | None:
     rivals = [
         estimate
         for estimate in estimates
-        if estimate.low < limit and not any(_alike(estimate.num_workers, other.num_workers) for other in measured)
+        if estimate.low < limit and not any(alike(estimate.num_workers, other.num_workers) for other in measured)
     ]
     if not rivals:
         return None
@@ -97,7 +97,7 @@ def _contender(estimates: Sequence[Estimate]) -> NextCount | None:
     return NextCount(num_workers=rival.num_workers, how="goal", reason="may be faster")
 
 
-def _alike(count: int, other: int) -> bool:
+def alike(count: int, other: int) -> bool:
     """Whether two counts are so close that trying both would teach nothing."""
     return abs(count - other) <= _ALIKE * other
 

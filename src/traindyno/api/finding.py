@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from traindyno.api.options import ask, bench_of, given_settings, split, without_settings, workload_of
-from traindyno.app.context import DEFAULT_STORE
-from traindyno.core.answers import FindAnswer, VerifyAnswer
+from traindyno.app.context import DEFAULT_STORE, Context
+from traindyno.core.answers import Document, FindAnswer, VerifyAnswer
 from traindyno.core.events import Emit
 from traindyno.core.records import Settings
 from traindyno.core.requests import FindRequest
@@ -34,6 +35,7 @@ def find(
     trial_seconds: float = 3.0,
     local_ranks: int = 1,
     time_budget_seconds: float | None = 600.0,
+    settings_file: str | PathLike[str] | None = None,
     store: str = DEFAULT_STORE,
     name: str | None = None,
     on_event: Emit | None = None,
@@ -43,11 +45,14 @@ def find(
 
     The baseline is a settings file or `default`; settings among the further options (`num_workers`, `precision` and all
     others of `Settings`) win over it. `keep` names what must not change: `["precision=fp32", "data"]`, or in one text.
-    Further options as for `max_batch`.
+    `settings_file` is where to write what is recommended, for `verify` and `apply`. Further options as for `max_batch`.
     """
     from traindyno.app.baseline import baseline_of
     from traindyno.app.find import find as use_case
     from traindyno.core.keeping import parse_keep
+    from traindyno.report.exports import Exporter
+
+    exporter = Exporter.prepare({"toml": None if settings_file is None else fspath(settings_file)})
 
     kept = parse_keep(keep)
     start = baseline_of(fspath(baseline), USUAL, given_settings(options, batch_size), kept)
@@ -68,7 +73,13 @@ def find(
         trial_seconds=trial_seconds,
         local_ranks=local_ranks,
     )
-    answer: FindAnswer = ask(use_case, request, store, name, on_event)
+
+    def found(request: FindRequest, context: Context) -> Document:
+        document = use_case(request, context, None if settings_file is None else Path(settings_file))
+        exporter.write(document)
+        return document
+
+    answer: FindAnswer = ask(found, request, store, name, on_event)
     return answer
 
 

@@ -64,6 +64,14 @@ def make(
     )
 
 
+def is_made(folder: Path, request: "MakeRequest") -> bool:
+    """Whether this very set was made there, to its end."""
+    from traindyno.worker.data.making import MANIFEST, Manifest
+    from traindyno.worker.data.set_files import read_manifest
+
+    return read_manifest(folder / MANIFEST, Manifest) == Manifest(request=request, finished=True)
+
+
 def prepare_cost(request: "PrepareRequest", target: Path, processes: int) -> PrepareCost:
     """What preparing would take, without preparing anything."""
     from traindyno.worker.data.preparing import begun, plan

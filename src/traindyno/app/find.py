@@ -14,7 +14,7 @@ from traindyno.app.context import Context
 from traindyno.app.decoders import usable_decoders
 from traindyno.app.documents import finished_document
 from traindyno.app.fed import drive_fed
-from traindyno.app.find_checks import check_find
+from traindyno.app.find_checks import check_find, check_written
 from traindyno.app.find_words import plan_lines
 from traindyno.app.loader_room import RoomyRunner, loader_room
 from traindyno.app.loader_workload import data_of, usable_cpus
@@ -37,12 +37,14 @@ from traindyno.search.switches import SWITCHES, find_candidates
 def find(request: FindRequest, context: Context, settings_path: Path | None = None) -> Document:
     """Search within the budget, and answer with the best found by then. `settings_path` is where it is exported to."""
     request = check_find(request)
+    if settings_path is not None:
+        check_written(request)
     with open_workshop(request.bench, context.store) as workshop:
         request = check_find(settled_find(request, workshop.bench))
         with open_study(workshop, context, request, find_title(request)) as study:
             study.workshop = replace(workshop, runner=_runner(study, request, context))
             answer = _searched(study, request, context)
-            hint = _hint(study, request, settings_path)
+            hint = _hint(study, request, settings_path) if answer.recommended.changes else None
             return finished_document(study, request, answer, cautions(study.records), hint)
 
 
@@ -138,7 +140,7 @@ def _too_little(study: Study, error: NothingMeasuredError) -> TraindynoError:
 
 
 def _hint(study: Study, request: FindRequest, settings_path: Path | None) -> str:
-    """How to prove the gain again, later or elsewhere."""
+    """How to prove a gain again, later or elsewhere."""
     own = ["--model", request.workload.model] if request.workload.runs_user_code else []
     device = [] if study.workshop.asked.device == "auto" else ["--device", study.workshop.asked.device]
     file = f"{study.row.name}.toml" if settings_path is None else str(settings_path)

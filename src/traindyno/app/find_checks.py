@@ -1,5 +1,6 @@
 """What `find` is asked for must make sense before anything is measured."""
 
+import math
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from traindyno.core.errors import UsageError
 from traindyno.core.keeping import AUGMENTATION, DATA
 from traindyno.core.requests import FindRequest
 from traindyno.core.setting_checks import check_settings
+from traindyno.core.toml_text import toml_lines, toml_value
 
 IN_FILES = ("folder", "cifar10", "prepared")
 """Kinds of sources whose path must be there; that of shards is a pattern."""
@@ -25,6 +27,12 @@ def check_find(request: FindRequest) -> FindRequest:
     _check_sources(request)
     _check_preparing(request)
     return msgspec.structs.replace(request, also=other_sources(request.also, request.workload))
+
+
+def check_written(request: FindRequest) -> None:
+    """Refuse names that a settings file cannot hold while nothing has been measured yet."""
+    toml_lines(msgspec.to_builtins(request.workload))
+    toml_value([*request.also, *([] if request.prepare is None else [request.prepare])])
 
 
 def _check_batch(request: FindRequest) -> None:
@@ -44,8 +52,8 @@ def _check_batch(request: FindRequest) -> None:
 
 def _check_training(request: FindRequest) -> None:
     for name, value in (("epochs", request.epochs), ("learning_rate", request.learning_rate)):
-        if value is not None and not value > 0:
-            raise UsageError(f"{name.replace('_', ' ')} of {value:g} mean nothing", "write a number above 0")
+        if value is not None and not 0 < value < math.inf:
+            raise UsageError(f"{name.replace('_', ' ')} of {value:g} cannot be meant", "write a number above 0")
     if request.repeats < 1:
         raise UsageError("at least one round is needed", "--repeats starts at 1")
 

@@ -52,7 +52,7 @@ class Study:
         self._owner = owner_here()
         self._start = time.monotonic()
         committed = workshop.ledger.trials(row.id)
-        self._done = [record for record in committed if record.outcome not in REPEATABLE]
+        self._done = _settled(committed)
         self._cut_short = [record for record in committed if record.outcome is Outcome.INTERRUPTED]
         self._resumed = len(self._done)
         self._resumed_seconds = sum(record.seconds for record in self._done)
@@ -210,6 +210,16 @@ class Study:
         self.workshop.ledger.finish(self.row.name, state, plain(answer), warnings, owner=self._owner)
         self._context.emit(StudyFinished(study=self.row.name, state=state, seconds=self.seconds))
         return state
+
+
+def _settled(committed: list[TrialRecord]) -> list[TrialRecord]:
+    """The trials that a resumed study takes as they are.
+
+    One that was killed, or could not start, is tried again if it is the last: the study may have ended by it. If the
+    study went on after it, it had given up trying, and what came later rests on that.
+    """
+    told = [record for record in committed if record.outcome is not Outcome.INTERRUPTED]
+    return told[:-1] if told and told[-1].outcome in REPEATABLE else told
 
 
 def _run_seconds(record: TrialRecord) -> float:

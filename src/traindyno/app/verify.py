@@ -60,6 +60,8 @@ def verify_request(
         recommended=Setup(data=file.data or workload.data, settings=settings),
         promised_speedup=file.speedup,
         promised_ci95=file.speedup_ci95,
+        promise_confirmed=file.confirmed,
+        promise_simulated=file.simulated,
         repeats=repeats,
         trial_seconds=trial_seconds,
         file=path,

@@ -18,7 +18,9 @@ DEFAULTS: dict[str, Any] = {
     "trial_seconds": 3.0,
     "limit": 256,
 }
-SEARCH_DEFAULTS: dict[str, Any] = {**DEFAULTS, "batch_size": 32, "trial_seconds": 1.5, "time_budget": 100.0}
+SEARCH_MODEL = "torchvision:squeezenet1_1"
+"""So small that a step takes about as long as loading its batch: there is something to gain on both sides."""
+SEARCH_DEFAULTS: dict[str, Any] = {**DEFAULTS, "batch_size": 32, "trial_seconds": 1.0, "time_budget": 100.0}
 SAMPLE_IMAGES = 512
 
 
@@ -47,11 +49,11 @@ def with_embedded_search(
     folder = _sample_folder(store, values["classes"])
     values["data"] = f"folder:{folder}"
     if not quiet:
-        told = f"{MODEL} at {values['image_size']} px, on {SAMPLE_IMAGES} generated JPEGs in {folder}"
+        told = f"{SEARCH_MODEL} at {values['image_size']} px, on {SAMPLE_IMAGES} generated JPEGs in {folder}"
         click.echo(f"no --model given: showing {told}", err=True)
     if makes_data and not values["runner"].startswith("simulated"):
         _make_sample(folder, values["classes"], quiet)
-    return MODEL
+    return SEARCH_MODEL
 
 
 def _fill_in(values: dict[str, Any], defaults: Mapping[str, Any]) -> None:
@@ -69,5 +71,7 @@ def _make_sample(folder: Path, classes: int, quiet: bool) -> None:
     from traindyno.cli.counting import working
 
     request = data.make_request(like="imagenet", images=SAMPLE_IMAGES, classes=classes, val_share=None, seed=0)
+    if data.is_made(folder, request):
+        return
     with working("images", quiet) as (listener, should_stop):
         data.make(folder, request, data.usable_processes(None), listener, should_stop)

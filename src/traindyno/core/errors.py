@@ -2,7 +2,10 @@
 
 
 class TraindynoError(Exception):
-    """Something the user can act on: what happened, and what to type or change next."""
+    """Something the user can act on: what happened, and what to type or change next.
+
+    The hint is also a note, so that a script which does not catch the error shows it below the traceback.
+    """
 
     exit_code = 1
 
@@ -10,6 +13,8 @@ class TraindynoError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")
 
 
 class UsageError(TraindynoError):

@@ -197,6 +197,7 @@ class Measurement(Record, frozen=True):
     training_seconds: float | None = None
     loss: float | None = None
     examples_in_data: int | None = None
+    image_size: int | None = None
     loading: Loading | None = None
     pair: Pair | None = None
     losses: tuple[float, ...] = ()

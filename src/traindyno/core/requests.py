@@ -180,7 +180,11 @@ class FindRequest(Record, frozen=True, tag_field="command", tag="find"):
 
 
 class VerifyRequest(Record, frozen=True, tag_field="command", tag="verify"):
-    """Two ways to train the same workload, and what the second was promised to gain; `file` says where that stands."""
+    """Two ways to train the same workload, and what the second was promised to gain; `file` says where that stands.
+
+    `promise_confirmed` is false where the promise rests on single processes, `promise_simulated` true where it was not
+    measured at all.
+    """
 
     workload: WorkloadSpec
     bench: Bench
@@ -188,6 +192,8 @@ class VerifyRequest(Record, frozen=True, tag_field="command", tag="verify"):
     recommended: Setup
     promised_speedup: float | None = None
     promised_ci95: tuple[float, float] | None = None
+    promise_confirmed: bool | None = None
+    promise_simulated: bool | None = None
     repeats: int = 5
     trial_seconds: float = 3.0
     file: str | None = None

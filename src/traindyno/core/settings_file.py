@@ -4,7 +4,7 @@ The device is no part of it: a file from one machine is used on others, and each
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, get_type_hints
 
 import msgspec
@@ -16,14 +16,16 @@ from traindyno.core.setups import SettingsFile, Setup
 from traindyno.core.toml_text import toml_lines, toml_value
 
 LEAST = {"batch_size": 1, "num_workers": 0, "prefetch_factor": 1, "accumulation_steps": 1, "threads": 1}
-GAIN = {"speedup": float, "ci95": tuple[float, float], "study": str}
+LEAST_OF_WORKLOAD = {"image_size": 1, "classes": 1, "conv1_stride": 1}
+GAIN = {"speedup": float, "ci95": tuple[float, float], "confirmed": bool, "simulated": bool, "study": str}
 SOURCE = {"data": str}
 TABLES = ("settings", "source", "workload", "baseline", "gain")
-HEAD = """\
-# Settings to train with{found}.
-# `traindyno verify FILE` measures them again, `traindyno find --baseline FILE` starts from them, and in a script
-# traindyno.apply("FILE", model, dataset, optimizer=...) sets them.
-# The device is not named here: it is chosen where the settings are used."""
+USES = (
+    "`traindyno verify FILE` measures them again,",
+    "`traindyno find --baseline FILE` starts from them, and in a script",
+    'traindyno.apply("FILE", model, dataset, optimizer=...) sets them.',
+    "The device is not named here: it is chosen where the settings are used.",
+)
 
 
 def parse_settings_file(text: str, name: str) -> SettingsFile:
@@ -46,6 +48,8 @@ def parse_settings_file(text: str, name: str) -> SettingsFile:
         baseline=baseline,
         speedup=gain.get("speedup"),
         speedup_ci95=gain.get("ci95"),
+        confirmed=gain.get("confirmed"),
+        simulated=gain.get("simulated"),
         study=gain.get("study"),
     )
 
@@ -62,9 +66,10 @@ def settings_of(file: SettingsFile, base: Settings) -> Settings:
 
 def format_settings_file(file: SettingsFile) -> str:
     """The file as text, with comments: what it is for, and what the baseline has where they differ."""
-    gain = {"speedup": file.speedup, "ci95": file.speedup_ci95, "study": file.study}
+    gain = {"speedup": file.speedup, "ci95": file.speedup_ci95, "confirmed": file.confirmed}
+    gain |= {"simulated": file.simulated, "study": file.study}
     parts = [
-        HEAD.format(found=_found(file)),
+        "\n".join(f"# {line}" for line in (*_found(file), *_other_batch(file), *USES)),
         _table("settings", _in_order(_without_device(file.settings)), None, _baseline_beside(file)),
         _table("source", {"data": file.data}, "Where the examples come from."),
         _table("workload", _fields(file.workload), "What the settings were found for; another may want others."),
@@ -103,7 +108,7 @@ def _baseline(table: dict[str, Any], settings: dict[str, Any], data: str | None,
 def _workload(table: dict[str, Any], data: str | None, where: str) -> WorkloadSpec | None:
     if not table:
         return None
-    own = checked_table(table, get_type_hints(WorkloadSpec), where, _home_of)
+    own = checked_table(table, get_type_hints(WorkloadSpec), where, _home_of, LEAST_OF_WORKLOAD)
     if "model" not in own:
         raise UsageError(f"{where}: model is missing", 'add a line such as model = "torchvision:resnet50"')
     return WorkloadSpec(**({} if data is None else {"data": data}) | own)
@@ -126,11 +131,38 @@ def _in_order(settings: dict[str, Any]) -> dict[str, Any]:
     return {**known, **settings}
 
 
-def _found(file: SettingsFile) -> str:
+def _found(file: SettingsFile) -> Iterator[str]:
+    """What was gained, and how far that can be trusted."""
     if file.speedup is None:
-        return ""
-    interval = "" if file.speedup_ci95 is None else " (95 % interval {:.2f} to {:.2f})".format(*file.speedup_ci95)
-    return f", found by `traindyno find`: {file.speedup:.2f} times as fast as the baseline{interval}"
+        yield "Settings to train with."
+    else:
+        yield "Settings to train with, found by `traindyno find`:"
+        yield (
+            _gain(file.speedup, file) if _changes_anything(file) else "the baseline's own, for none faster were found."
+        )
+    if file.confirmed is False:
+        yield "NOT CONFIRMED: it rests on single runs, without rounds by turns with the baseline."
+    if file.simulated:
+        yield "SIMULATED: made up by the simulated runner, not measured."
+
+
+def _gain(speedup: float, file: SettingsFile) -> str:
+    told = f"{speedup:.2f} times as fast as the baseline"
+    if file.speedup_ci95 is None:
+        return f"{told}."
+    within = " within one process" if file.confirmed is False else ""
+    return f"{told} (95 % interval{within} {file.speedup_ci95[0]:.2f} to {file.speedup_ci95[1]:.2f})."
+
+
+def _changes_anything(file: SettingsFile) -> bool:
+    return file.baseline is None or file.data != file.baseline.data or bool(_baseline_beside(file))
+
+
+def _other_batch(file: SettingsFile) -> Iterator[str]:
+    batch_size = file.settings.get("batch_size")
+    if file.baseline is not None and batch_size not in (None, file.baseline.settings.batch_size):
+        yield f"ANOTHER BATCH: {batch_size} instead of {file.baseline.settings.batch_size}."
+        yield "Learning rate, momentum and regularisation must be tuned to it."
 
 
 def _baseline_beside(file: SettingsFile) -> dict[str, str]:

@@ -25,6 +25,8 @@ class SettingsFile(Record, frozen=True):
     """What a settings file holds: `settings` to train with, and, if `find` wrote it, what they were found for.
 
     One file serves `find --baseline`, `verify` and `traindyno.apply`; only `verify` needs more than the settings.
+    `confirmed` is false where the gain rests on single processes, and `simulated` true where it was made up by the
+    simulated runner.
     """
 
     settings: dict[str, Any]
@@ -33,4 +35,6 @@ class SettingsFile(Record, frozen=True):
     baseline: Setup | None = None
     speedup: float | None = None
     speedup_ci95: tuple[float, float] | None = None
+    confirmed: bool | None = None
+    simulated: bool | None = None
     study: str | None = None

@@ -10,6 +10,8 @@ from traindyno.core.setups import Setup
 from traindyno.report.switch_code import FLAGS, KERNELS, lines_of
 
 WIDTH = 100
+ENCODED = ("folder", "shards")
+"""Sources of images that must be decoded; others hold pixels."""
 OPTIMIZERS = {
     "sgd": ("torch.optim.SGD", ", momentum=0.9"),
     "adam": ("torch.optim.Adam", ""),
@@ -26,7 +28,8 @@ LOADING = (
 )
 CHECKPOINTING = (
     "# Activation checkpointing: in the model's forward, write torch.utils.checkpoint.checkpoint(block, x,",
-    "# use_reentrant=False) for block(x), for each block of the longest row of blocks.",
+    "# use_reentrant=False) for block(x), for each block of every outermost row (nn.Sequential, nn.ModuleList)",
+    "# that does not work in place.",
 )
 
 
@@ -59,20 +62,25 @@ def flag_lines(settings: Settings, baseline: Settings, *, but: Sequence[str] = (
     )
 
 
+def is_named(setup: Setup) -> bool:
+    """Whether the examples come by a name such as `folder:PATH`, and not from a dataset of the user's."""
+    return setup.data.partition(":")[0] not in ("synthetic", "")
+
+
 def read_by_us(setup: Setup, workload: WorkloadSpec) -> bool:
     """Whether no dataset but ours reads the examples so: from a store of ours, or by a decoder of our choice."""
-    named = setup.data.partition(":")[0] not in ("synthetic", "")
-    return (
-        named and workload.mode == "train" and (not setup.data.startswith("folder:") or setup.settings.decoder != "pil")
-    )
+    only_by_us = not setup.data.startswith("folder:") or setup.settings.decoder != "pil"
+    return is_named(setup) and workload.mode == "train" and only_by_us
 
 
 def data_comment(setup: Setup, workload: WorkloadSpec) -> list[str]:
     """What the examples came from when this was measured; a user's own data needs no word."""
     if setup.data.startswith("synthetic:"):
         return []
-    how = f"decoded by {setup.settings.decoder}, moved as bytes and normalised on the device"
-    return [f"# Measured on {quoted(setup.data)}, {how}."]
+    scheme = setup.data.removeprefix("memory:").partition(":")[0]
+    decoded = f"decoded by {setup.settings.decoder}, " if scheme in ENCODED else ""
+    size = "" if workload.image_size is None else f"as images of {workload.image_size} px, "
+    return [f"# Measured on {quoted(setup.data)}, {decoded}{size}moved as bytes and normalised on the device."]
 
 
 def loader_lines(setup: Setup, workload: WorkloadSpec, batch_size: int) -> list[str]:
@@ -80,7 +88,7 @@ def loader_lines(setup: Setup, workload: WorkloadSpec, batch_size: int) -> list[
     settings = msgspec.structs.replace(setup.settings, batch_size=batch_size)
     if read_by_us(setup, workload):
         wanted = {name: getattr(settings, name) for name in LOADING}
-        arguments = ["loading", "None", quoted(setup.data), *apply_arguments(settings, workload)]
+        arguments = ["loading", "None", quoted(setup.data), *apply_arguments(setup, workload)]
         return [
             "# Batches on the device, normalised; no dataset of your own is needed.",
             *settings_lines("loading", wanted),
@@ -101,10 +109,14 @@ def loader_lines(setup: Setup, workload: WorkloadSpec, batch_size: int) -> list[
     )
 
 
-def apply_arguments(settings: Settings, workload: WorkloadSpec) -> list[str]:
+def apply_arguments(setup: Setup, workload: WorkloadSpec) -> list[str]:
     """What `traindyno.apply` must be told beside the settings to do what was measured."""
-    size = [f"image_size={workload.image_size}"] if workload.image_size is not None else []
-    return [*size, *(['device="cpu"'] if device_of(settings) == "cpu" else [])]
+    wanted = {
+        f"image_size={workload.image_size}": is_named(setup) and workload.image_size is not None,
+        "skip_bad=True": is_named(setup) and workload.skip_bad,
+        'device="cpu"': device_of(setup.settings) == "cpu",
+    }
+    return [argument for argument, used in wanted.items() if used]
 
 
 def settings_lines(name: str, values: dict[str, Any]) -> list[str]:
@@ -126,6 +138,11 @@ def optimizer_text(workload: WorkloadSpec, settings: Settings, parameters: str) 
     """Makes the optimiser; of a user's own file only its class is named, for the user to put in."""
     kind, more = ("Optimizer", "") if workload.runs_user_code else OPTIMIZERS[workload.optimizer]
     return f"{kind}({parameters}, lr=learning_rate{more}{KERNELS[settings.optimizer_kernel]})"
+
+
+def own_optimizer(workload: WorkloadSpec) -> list[str]:
+    """What a user must bring where the code names the class of their own optimiser."""
+    return ["Optimizer (the class of your optimiser, with its other arguments)"] if workload.runs_user_code else []
 
 
 def compile_arguments(settings: Settings) -> list[str]:

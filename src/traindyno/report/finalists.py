@@ -11,6 +11,7 @@ from traindyno.report.wording import one_line
 
 BASELINE, RECOMMENDED, OWN, FREE = "baseline", "recommended", "at your batch", "with any batch"
 NEAR, OTHER = "near-equal", "runner-up"
+LONGEST_VALUE, LONGEST_TEXT = 80, 10_000
 
 
 class Placed(Record, frozen=True):
@@ -52,15 +53,27 @@ def is_gain(answer: FindAnswer) -> bool:
     return not same_way(answer.recommended, answer.baseline)
 
 
+def faster_elsewhere(answer: FindAnswer) -> Finalist | None:
+    """Where nothing is faster at the user's batch: what is at another."""
+    free = None if is_gain(answer) else answer.with_free_batch
+    return free if free is not None and free.speedup_ci95[0] > 1.0 else None
+
+
+def value_of(finalist: Finalist, name: str) -> Any:
+    """A setting's value; `data` is named like the settings."""
+    return finalist.data if name == "data" else finalist.settings.get(name)
+
+
 def setting_of(finalist: Finalist, name: str) -> str:
-    """A setting's value in words; `data` is named like the settings."""
-    value: Any = finalist.data if name == "data" else finalist.settings.get(name)
-    return "torch's own" if value is None else one_line(value_words(value), 80)
+    """A setting's value in words; what is too long loses its middle, for paths differ at their end."""
+    value = value_of(finalist, name)
+    words = "torch's own" if value is None else one_line(value_words(value), LONGEST_TEXT)
+    return words if len(words) <= LONGEST_VALUE else f"{words[: LONGEST_VALUE // 2]}…{words[1 - LONGEST_VALUE // 2 :]}"
 
 
 def differences(finalist: Finalist, other: Finalist) -> str:
     """`num_workers=8, compile=none`: what the first has that the other has not."""
-    names = [name for name in in_order(finalist.settings) if setting_of(finalist, name) != setting_of(other, name)]
+    names = [name for name in in_order(finalist.settings) if value_of(finalist, name) != value_of(other, name)]
     return ", ".join(f"{one_line(name)}={setting_of(finalist, name)}" for name in names)
 
 

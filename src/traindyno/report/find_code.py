@@ -14,8 +14,10 @@ from traindyno.report.code_text import (
     flag_lines,
     imports,
     indented,
+    is_named,
     loader_lines,
     optimizer_text,
+    own_optimizer,
     quoted,
     read_by_us,
     settings_lines,
@@ -25,6 +27,10 @@ from traindyno.report.switch_code import DTYPES, autocast_text
 from traindyno.report.view import Snippet
 
 WITH_GRAPHS = ("reduce-overhead", "max-autotune")
+OWN_LOSS = (
+    "# criterion(output, target) is the loss of your Workload; leave it away if that has none. If it has a",
+    "# training_step, give training_step=... instead.",
+)
 
 
 def find_code(setup: Setup, baseline: Setup, workload: WorkloadSpec) -> tuple[Snippet, ...]:
@@ -59,22 +65,25 @@ def torch_code(setup: Setup, baseline: Setup, workload: WorkloadSpec) -> str:
 def apply_code(setup: Setup, workload: WorkloadSpec) -> str:
     """The same in a few lines, with the loader, the step and the flags by traindyno."""
     settings = msgspec.structs.replace(setup.settings, optimizer_kernel="auto")
-    named = not setup.data.startswith("synthetic:")
+    named, own = is_named(setup), workload.runs_user_code
     arguments = [
         "settings",
         "model",
         quoted(setup.data) if named else "dataset",
         f"optimizer=lambda parameters: {optimizer_text(workload, settings, 'parameters')}",
-        *apply_arguments(settings, workload),
+        *(["loss=criterion"] if own else []),
+        *apply_arguments(setup, workload),
     ]
     lines = [
         *settings_lines("settings", msgspec.to_builtins(setup.settings)),
+        *(OWN_LOSS if own else ()),
         *call_lines("applied = traindyno.apply", arguments),
         "for epoch in range(epochs):",
         "    for batch in applied.loader:",
         "        loss = applied.step(batch)",
     ]
-    needed = ["model", *([] if named else ["dataset"]), "learning_rate", "epochs", *_own_optimizer(workload)]
+    needed = ["model", *([] if named else ["dataset"]), *(["criterion"] if own else []), "learning_rate", "epochs"]
+    needed += own_optimizer(workload)
     return "\n".join(
         [f"# Yours: {', '.join(needed)}. Instead of `settings` the settings file does.", *imports(lines), *lines]
     )
@@ -83,12 +92,8 @@ def apply_code(setup: Setup, workload: WorkloadSpec) -> str:
 def _head(setup: Setup, workload: WorkloadSpec) -> list[str]:
     """What the code needs to be given, and what the examples were."""
     dataset = [] if read_by_us(setup, workload) else ["dataset"]
-    training = ["criterion", "learning_rate", "epochs", *_own_optimizer(workload)] if workload.mode == "train" else []
+    training = ["criterion", "learning_rate", "epochs", *own_optimizer(workload)] if workload.mode == "train" else []
     return [f"# Yours: {', '.join(['model', *dataset, *training])}.", *data_comment(setup, workload)]
-
-
-def _own_optimizer(workload: WorkloadSpec) -> list[str]:
-    return ["Optimizer (the class of your optimiser, with its other arguments)"] if workload.runs_user_code else []
 
 
 def _model_lines(settings: Settings) -> list[str]:
@@ -106,7 +111,7 @@ def _training_loop(settings: Settings, device: str) -> list[str]:
     step = [*_placed(settings), *_graphs(settings), "optimizer.zero_grad()", *_gradients(settings, device)]
     scaled = settings.precision == "fp16"
     step += ["scaler.step(optimizer)", "scaler.update()"] if scaled else ["optimizer.step()"]
-    step += ["loss_value = loss.item()  # waits for the device, as it was measured"] if settings.read_metrics else []
+    step += [f"{_loss_value(settings)}  # waits for the device, as it was measured"] if settings.read_metrics else []
     return ["for epoch in range(epochs):", *indented(["for x, y in loader:", *indented(step)])]
 
 
@@ -117,7 +122,15 @@ def _gradients(settings: Settings, device: str) -> list[str]:
         return _forward_and_backward(settings, device, "criterion(model(x), y)")
     share = f"criterion(model(part_x), part_y) / {parts}"
     loop = f"for part_x, part_y in zip(x.chunk({parts}), y.chunk({parts}), strict=True):"
-    return [loop, *indented(_forward_and_backward(settings, device, share))]
+    part = _forward_and_backward(settings, device, share)
+    if not settings.read_metrics:
+        return [loop, *indented(part)]
+    return ["losses = []", loop, *indented([*part, "losses.append(loss.detach())"])]
+
+
+def _loss_value(settings: Settings) -> str:
+    """The loss of the whole batch as a number."""
+    return f"loss_value = {'loss' if settings.accumulation_steps == 1 else 'sum(losses)'}.item()"
 
 
 def _forward_and_backward(settings: Settings, device: str, loss: str) -> list[str]:

@@ -3,24 +3,29 @@
 import msgspec
 
 from traindyno.core.answers import Document, Finalist, FindAnswer
+from traindyno.core.errors import UsageError
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.settings_file import format_settings_file
 from traindyno.core.setups import SettingsFile, Setup
-from traindyno.report.finalists import is_gain
+from traindyno.report.finalists import faster_elsewhere, is_gain
 from traindyno.report.find_code import find_code
 from traindyno.report.view import Snippet
+from traindyno.report.wording import one_line
 
 
-def settings_file_of(document: Document) -> SettingsFile:
-    """What `find` writes: what it recommends, what for, and against what."""
+def settings_file_of(document: Document, way: Finalist | None = None) -> SettingsFile:
+    """What `find` writes: what it recommends, or another `way` to train, what for, and against what."""
     answer: FindAnswer = document.answer
+    found = answer.recommended if way is None else way
     return SettingsFile(
-        settings=answer.recommended.settings,
-        data=answer.recommended.data,
+        settings=found.settings,
+        data=found.data,
         workload=_workload(document),
         baseline=setup_of(answer.baseline),
-        speedup=answer.speedup,
-        speedup_ci95=answer.speedup_ci95,
+        speedup=found.speedup,
+        speedup_ci95=found.speedup_ci95,
+        confirmed=found.confirmed,
+        simulated=answer.simulated,
         study=document.study,
     )
 
@@ -30,17 +35,33 @@ def setup_of(finalist: Finalist) -> Setup:
 
 
 def found_snippets(document: Document) -> tuple[Snippet, ...]:
-    """Texts to copy: the settings file, and the code that sets the same; none where nothing is to change."""
-    if not is_gain(document.answer):
-        return ()
+    """Texts to copy: the settings file, and the code that sets the same; none where nothing is faster.
+
+    Where only another batch is faster, they are for that, and their titles say so.
+    """
     answer: FindAnswer = document.answer
-    file = Snippet(title="Settings file", text=format_settings_file(settings_file_of(document)).rstrip())
-    return (file, *find_code(setup_of(answer.recommended), setup_of(answer.baseline), _workload(document)))
+    way = answer.recommended if is_gain(answer) else faster_elsewhere(answer)
+    if way is None:
+        return ()
+    texts = (
+        Snippet(title="Settings file", text=_file_text(document, way)),
+        *find_code(setup_of(way), setup_of(answer.baseline), _workload(document)),
+    )
+    mark = "" if is_gain(answer) else f", with another batch ({way.batch_size} instead of {answer.batch_size})"
+    return tuple(Snippet(title=f"{each.title}{mark}", text=each.text) for each in texts)
+
+
+def _file_text(document: Document, way: Finalist) -> str:
+    """The file, or why there is none: names that are no text must not cost the rest of a report."""
+    try:
+        return format_settings_file(settings_file_of(document, way)).rstrip()
+    except UsageError as error:
+        return f"# There is no settings file: {one_line(error.message, 400)}.\n# {error.hint}"
 
 
 def _workload(document: Document) -> WorkloadSpec:
-    """As it was asked for; a document without its request still names the model and the data."""
+    """As it was asked for, with the image size that it had; without a request still with the model and the data."""
     answer: FindAnswer = document.answer
     request = document.request or {}
     asked = request.get("workload") or {"model": answer.model, "mode": answer.mode, "data": answer.data}
-    return msgspec.convert(asked, WorkloadSpec)
+    return msgspec.convert({**asked, "image_size": asked.get("image_size") or answer.image_size}, WorkloadSpec)

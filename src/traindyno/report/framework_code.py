@@ -17,6 +17,7 @@ from traindyno.report.code_text import (
     indented,
     loader_lines,
     optimizer_text,
+    own_optimizer,
     read_by_us,
 )
 
@@ -45,7 +46,9 @@ def lightning_code(setup: Setup, baseline: Setup, workload: WorkloadSpec) -> str
         f"trainer.{'fit' if training else 'predict'}(module, loader)",
         *_in_the_module(settings, workload),
     ]
-    head = _yours(["module", *(["epochs"] if training else [])], setup, workload)
+    head = _yours(
+        ["module", *(["epochs"] if training else []), *_for_the_optimizer(settings, workload)], setup, workload
+    )
     return "\n".join([*head, *imports(lines, "from lightning.pytorch import Trainer"), *lines])
 
 
@@ -71,7 +74,8 @@ def accelerate_code(setup: Setup, baseline: Setup, workload: WorkloadSpec) -> st
         "",
         *(_accelerated_training(settings) if training else _accelerated_inference(settings)),
     ]
-    yours = ["model", *(["criterion", "learning_rate", "epochs"] if training else [])]
+    trained = ["criterion", "learning_rate", "epochs", *own_optimizer(workload)]
+    yours = ["model", *(trained if training else [])]
     plugins = [name for name in ("DataLoaderConfiguration", "TorchDynamoPlugin") if name in " ".join(arguments)]
     more = [f"from accelerate.utils import {', '.join(plugins)}"] if plugins else []
     head = _yours(yours, setup, workload)
@@ -96,14 +100,22 @@ def _trainer_arguments(settings: Settings, baseline: Settings, training: bool) -
 
 def _in_the_module(settings: Settings, workload: WorkloadSpec) -> list[str]:
     """Comments on what no argument of the trainer does."""
-    training = workload.mode == "train"
-    layout = f"# In {'training_step' if training else 'predict_step'}: x = x.to(memory_format=torch.channels_last)"
+    where = "training_step" if workload.mode == "train" else "predict_step"
+    layout = f"# In {where}: x = x.to(memory_format=torch.channels_last)"
     optimizer = f"# In configure_optimizers: return {optimizer_text(workload, settings, 'self.parameters()')}"
     return [
         *([layout] if _channels_last(settings) else []),
-        *([optimizer] if training and settings.optimizer_kernel != "auto" else []),
+        *([optimizer] if _sets_optimizer(settings, workload) else []),
         *(CHECKPOINTING if settings.activation_checkpointing else ()),
     ]
+
+
+def _sets_optimizer(settings: Settings, workload: WorkloadSpec) -> bool:
+    return workload.mode == "train" and settings.optimizer_kernel != "auto"
+
+
+def _for_the_optimizer(settings: Settings, workload: WorkloadSpec) -> list[str]:
+    return ["learning_rate", *own_optimizer(workload)] if _sets_optimizer(settings, workload) else []
 
 
 def _accelerator_arguments(settings: Settings, ours: bool) -> list[str]:

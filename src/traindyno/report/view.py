@@ -92,9 +92,10 @@ def nothing(document: Document) -> tuple[Any, ...]:
 class View(Record, frozen=True):
     """How one kind of answer is told. `alerts` stand above everything else; `chart` is an Altair spec.
 
-    `method` adds to what is said of all trials how this answer came about. `snippets` are texts to copy beside those
-    of `adoptions`. With `answer_first` the first line of the conclusion stands above everything and the verdicts above
-    its other lines. `chapters` take the place of chart and tables on a page.
+    `method` adds to what is said of all trials how this answer came about; a function where that depends on the answer.
+    `snippets` are texts to copy beside those of `adoptions`. With `answer_first` the first line of the conclusion
+    stands above everything and the verdicts above its other lines. `chapters` take the place of chart and tables on a
+    page.
     """
 
     title: Callable[[Document], str]
@@ -109,4 +110,4 @@ class View(Record, frozen=True):
     snippets: Callable[[Document], tuple[Snippet, ...]] = nothing
     chapters: Callable[[Document], tuple[Chapter, ...]] = nothing
     answer_first: bool = False
-    method: str | None = None
+    method: str | Callable[[Document], str] | None = None

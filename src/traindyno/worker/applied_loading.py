@@ -12,10 +12,11 @@ from torch.utils.data import DataLoader
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.worker.data.bad import SkippedExamples
-from traindyno.worker.data.loadable import Loadable
+from traindyno.worker.data.loadable import Loadable, loadable
 from traindyno.worker.data.loading import start_loader
 from traindyno.worker.data.stopwatch import Stopwatch
-from traindyno.worker.image_data import open_data, source_of
+from traindyno.worker.image_data import SYNTHETIC, open_data, source_of
+from traindyno.worker.job import open_source
 from traindyno.worker.loaders import dataset_source, loader_source
 
 _NOTHING_LEFT = object()
@@ -82,6 +83,9 @@ def open_applied(data: Any, spec: WorkloadSpec, settings: Settings, device: torc
 
 
 def _named(spec: WorkloadSpec) -> Loadable:
+    """Cut as asked for, else as a known model takes it. A model from a file is never built here: it is the user's."""
+    if spec.image_size is None and spec.model and not spec.runs_user_code and spec.data != SYNTHETIC:
+        return loadable(open_source(msgspec.structs.replace(spec, classes=None)))
     opened = open_data(spec)
     if opened is None:
         raise UsageError(

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
@@ -16,72 +16,23 @@ from traindyno.core.setting_checks import check_settings
 from traindyno.core.settings_file import check_settings_table, settings_of
 from traindyno.core.setups import SettingsFile
 from traindyno.machine.settings_files import read_settings_file
-from traindyno.worker.applied_loading import AppliedLoader, open_applied
+from traindyno.worker.applied import Applied, modes_kept
+from traindyno.worker.applied_loading import open_applied
+from traindyno.worker.applied_loss import GivenTargets
 from traindyno.worker.batches import ExampleSource, to_device
 from traindyno.worker.devices import open_device
 from traindyno.worker.handing import signature_of
 from traindyno.worker.image_data import SYNTHETIC
 from traindyno.worker.job import Job
-from traindyno.worker.knobs.accumulation import Share
 from traindyno.worker.knobs.checkpointing import checkpoint_activations
 from traindyno.worker.knobs.compiling import compile_model
 from traindyno.worker.knobs.flags import set_before_cuda, set_flags
-from traindyno.worker.knobs.layout import laid_out, lay_out_model
-from traindyno.worker.losses import Criterion
+from traindyno.worker.knobs.layout import lay_out_model
 from traindyno.worker.optimizers import OptimizerFactory, make_optimizer
-from traindyno.worker.steps import make_fed_step, mixed
+from traindyno.worker.steps import make_fed_step
 
 Given = Settings | SettingsFile | Mapping[str, Any] | str | os.PathLike[str]
 USUAL_LOSS_SCALE = 2.0**16
-
-
-@dataclass(frozen=True, eq=False)
-class Applied:
-    """What a script trains with. `loader` gives batches, `step` trains on one and returns its loss.
-
-    `model` and `optimizer` are those that were given, changed in place. `notes` are what to know about the settings.
-    """
-
-    settings: Settings
-    device: torch.device
-    loader: AppliedLoader | None
-    model: nn.Module | None
-    optimizer: torch.optim.Optimizer | None
-    notes: tuple[str, ...]
-    _job: Job | None
-    _train: Callable[[Any], Tensor] | None
-
-    def step(self, batch: Any) -> Tensor:
-        """Forward, loss, backward and update, on a batch of `loader` or of any other; the loss, not yet waited for."""
-        if self._train is None:
-            raise UsageError(
-                "a step needs a model and an optimiser", "give traindyno.apply(settings, model, ..., optimizer=...)"
-            )
-        return self._train(batch)
-
-    def predict(self, batch: Any) -> Any:
-        """The model's output as in evaluation: no gradients, and the precision and layout of the settings."""
-        if self._job is None:
-            raise UsageError("a prediction needs a model", "give traindyno.apply(settings, model, ...)")
-        job, placed = self._job, laid_out(to_device(batch, self.device), self.settings)
-        compute = mixed(lambda: job.predict(job.model, placed), self.settings, open_device(str(self.device)))
-        training = job.model.training
-        job.model.eval()
-        try:
-            with torch.inference_mode():
-                return compute()
-        finally:
-            job.model.train(training)
-
-
-class GivenTargets(Criterion):
-    """The loss of a trial, but that no target is ever made up."""
-
-    def _target(self, output: Any, share: Share) -> Tensor | None:
-        raise UsageError(
-            "the batch has no target for the loss",
-            "let the data give (inputs, target), or give training_step=lambda model, batch: loss",
-        )
 
 
 def apply(
@@ -94,6 +45,7 @@ def apply(
     training_step: Callable[[nn.Module, Any], Tensor] | None = None,
     device: str | torch.device | None = None,
     image_size: int | None = None,
+    skip_bad: bool | None = None,
     seed: int = 0,
 ) -> Applied:
     """Set the settings in this process, and make ready what a training loop needs.
@@ -101,29 +53,30 @@ def apply(
     `settings` is a settings file or its path, a `Settings` or a dict. `dataset` is a map-style dataset, a `DataLoader`,
     which is rebuilt, or a name such as `prepared:PATH`; without it, the data that the file names. `optimizer` is an
     optimiser or what makes one of parameters. `loss` and `training_step` are those of `traindyno.Workload`. `device` is
-    by default that of the settings, and without one there (a file has none) the GPU if there is one. Call it once.
+    by default that of the settings, and without one there (a file has none) the GPU if there is one. `image_size` and
+    `skip_bad` are for data by name, and by default the file's. Call it once.
     """
     file = _file_of(settings)
     chosen = _device(device if device is not None else _named_device(settings))
     complete = _complete(file, dataset, str(chosen))
     _check(complete, file, model, optimizer, chosen)
+    data = dataset if dataset is not None or file.data == SYNTHETIC else file.data
+    spec = _spec(file, data, image_size=image_size, skip_bad=skip_bad)
     set_before_cuda(complete)
     set_flags(complete)
     if chosen.type == "cuda":
         torch.cuda.set_device(chosen)
+    loader = None if data is None else open_applied(data, spec, complete, chosen, seed)
     notes = [] if model is None else _set_up(model, complete, chosen)
     made = _optimizer(optimizer, model)
     job = None if model is None else _job(model, made, loss, training_step)
-    data = dataset if dataset is not None or file.data == SYNTHETIC else file.data
-    spec = file.workload or WorkloadSpec(model="")
-    spec = spec if image_size is None else msgspec.structs.replace(spec, image_size=image_size)
     return Applied(
         settings=complete,
         device=chosen,
-        loader=None if data is None else open_applied(data, spec, complete, chosen, seed),
         model=model,
         optimizer=made,
         notes=tuple(notes),
+        _loader=loader,
         _job=job,
         _train=None if job is None or made is None else _training(job, complete, chosen),
     )
@@ -131,16 +84,36 @@ def apply(
 
 def _file_of(given: Given) -> SettingsFile:
     if isinstance(given, SettingsFile):
-        return given
+        return msgspec.structs.replace(given, settings=_checked(given.settings))
     if isinstance(given, Settings):
-        return SettingsFile(settings=msgspec.to_builtins(given))
+        return SettingsFile(settings=_checked(msgspec.structs.asdict(given)))
     if isinstance(given, Mapping):
-        return SettingsFile(settings=check_settings_table(given, "the settings"))
+        return SettingsFile(settings=_checked(given))
     if isinstance(given, str | os.PathLike):
         return read_settings_file(given)
     raise UsageError(
         f"settings cannot be a {type(given).__name__}", "give the path of a settings file, a dict or traindyno.Settings"
     )
+
+
+def _checked(settings: Mapping[Any, Any]) -> dict[str, Any]:
+    """As those of a file are checked; what numpy computed is as good as a plain number."""
+    for name in settings:
+        if not isinstance(name, str):
+            raise UsageError(f"{name!r} is no name of a setting", 'write settings such as {"batch_size": 256}')
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+    return check_settings_table(plain, "the settings")
+
+
+def _spec(file: SettingsFile, data: Any, **asked: int | None) -> WorkloadSpec:
+    """What the settings were found for, with what was asked for here instead."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    if given and not isinstance(data, str):
+        raise UsageError(
+            f"{' and '.join(given)} can be chosen for data by name alone, and your own dataset decides it itself",
+            f'leave {" and ".join(given)} away, or name the data, such as dataset="folder:PATH"',
+        )
+    return msgspec.structs.replace(file.workload or WorkloadSpec(model=""), **given)
 
 
 def _named_device(given: Given) -> str | None:
@@ -167,16 +140,28 @@ def _cuda_started() -> bool:
 
 
 def _complete(file: SettingsFile, dataset: Any, device: str) -> Settings:
-    """All settings; a batch size that is missing is that of the user's loader."""
-    own = dataset.batch_size if isinstance(dataset, DataLoader) else None
-    batch_size = file.settings.get("batch_size", own)
-    if batch_size is None:
+    """All settings; what is not named is as in the user's loader, if one was given."""
+    own = _settings_of_loader(dataset) if isinstance(dataset, DataLoader) else {}
+    own["batch_size"] = file.settings.get("batch_size", own.get("batch_size"))
+    if own["batch_size"] is None:
         raise UsageError("the settings name no batch_size", "add batch_size = N to them")
-    return settings_of(file, Settings(batch_size=batch_size, device=device))
+    return settings_of(file, Settings(device=device, **own))
+
+
+def _settings_of_loader(loader: DataLoader[Any]) -> dict[str, Any]:
+    """A loader without workers has no `prefetch_factor`."""
+    names = ("batch_size", "num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
+    found = {name: getattr(loader, name) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _check(settings: Settings, file: SettingsFile, model: Any, optimizer: Any, device: torch.device) -> None:
     """Refuse what would be set without effect, or too late."""
+    if model is not None and not isinstance(model, nn.Module):
+        raise UsageError(
+            f"the model is a {type(model).__name__}, and not a torch.nn.Module",
+            "build it first, such as model = torchvision.models.resnet50()",
+        )
     if file.workload is not None and file.workload.mode == "infer":
         raise UsageError(
             "these settings were found for inference, and apply makes ready to train",
@@ -243,7 +228,8 @@ def _training(job: Job, settings: Settings, device: torch.device) -> Callable[[A
     def take() -> Any:
         return to_device(handed.pop(), device, settings.pin_memory)
 
-    step = make_fed_step(job, take, WorkloadSpec(model="", mode="train"), settings, open_device(str(device)))
+    with modes_kept(job.model):
+        step = make_fed_step(job, take, WorkloadSpec(model="", mode="train"), settings, open_device(str(device)))
 
     def train(batch: Any) -> Tensor:
         handed[:] = [batch]

@@ -6,6 +6,7 @@ import msgspec
 
 from traindyno.core.errors import UsageError
 from traindyno.core.records import WorkloadSpec
+from traindyno.worker.batches import ImageSource
 from traindyno.worker.data.pipeline import Data
 from traindyno.worker.data.pipeline_source import PipelineSource
 from traindyno.worker.data.sources import open_examples
@@ -19,7 +20,7 @@ Progress = Callable[[int, int], None]
 def open_data(spec: WorkloadSpec, progress: Progress | None = None) -> Data | None:
     """The examples by name; null for `synthetic:`, which has none."""
     if spec.image_size is not None and spec.image_size < 1:
-        raise UsageError(f"images of {spec.image_size} px do not exist", "give --image-size 1 or more")
+        raise UsageError(f"images of {spec.image_size} px do not exist", "let the image size be 1 or more")
     return None if spec.data == SYNTHETIC else open_examples(spec.data, spec.mode, progress)
 
 
@@ -45,3 +46,12 @@ def source_of(data: Data, spec: WorkloadSpec, shape: tuple[int, int, int] | None
             "return it from your file.py:function in a traindyno.Workload with a dataset of your own",
         )
     return PipelineSource(data, height, spec.mode, spec.skip_bad, notes)
+
+
+def image_size_of(source: object) -> int | None:
+    """The side of the square images that a source gives; null for what is the user's own."""
+    if isinstance(source, PipelineSource):
+        return source.size
+    if isinstance(source, ImageSource) and source.shape[1] == source.shape[2]:
+        return source.shape[1]
+    return None

@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, default_colla
 
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.worker.batches import check_size, guarded, to_device
+from traindyno.worker.data.sampling import epoch_seed
 from traindyno.worker.own_loading import OwnLoading, OwnParts
 
 
@@ -30,7 +31,7 @@ class DatasetSource(OwnLoading):
         """Items in another random order each epoch."""
 
         def epoch(number: int) -> list[int]:
-            order = torch.randperm(self.examples, generator=torch.Generator().manual_seed(seed + number))
+            order = torch.randperm(self.examples, generator=torch.Generator().manual_seed(epoch_seed(seed, number)))
             indices: list[int] = order.tolist()
             return indices
 
@@ -114,7 +115,7 @@ def _length(sized: Any, what: str) -> int:
     if length is None:
         raise TraindynoError(
             f"the {what} {type(sized).__name__} has no length, so no batch size is known to be full",
-            "define __len__, or give example_input instead",
+            "define __len__; a Workload may have example_input instead",
         )
     if length == 0:
         raise TraindynoError(f"the {what} is empty", "check the path and the filters that make up the data")
@@ -124,7 +125,7 @@ def _length(sized: Any, what: str) -> int:
 def _not_map_style(dataset: Any) -> TraindynoError:
     return TraindynoError(
         f"the dataset {type(dataset).__name__} has no items to pick by index",
-        "give a map-style dataset (__getitem__ and __len__), or loader=DataLoader(...) around it",
+        "give a map-style dataset (__getitem__ and __len__), or a DataLoader around it",
     )
 
 
@@ -143,5 +144,5 @@ def _check_rebuildable(loader: Any) -> None:
 def _refusal(reason: str) -> TraindynoError:
     return TraindynoError(
         f"the loader cannot be rebuilt for another batch size: {reason}",
-        "give a DataLoader with batch_size and sampler, or give dataset or example_input instead",
+        "give a DataLoader with batch_size and sampler, or its dataset; a Workload may have example_input instead",
     )

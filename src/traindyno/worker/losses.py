@@ -102,7 +102,7 @@ def require_scores(output: Any) -> Tensor:
         keys = f" with keys {', '.join(map(str, output))}" if isinstance(output, Mapping) else ""
         raise TraindynoError(
             f"the model returned {found}{keys}, in which no class scores were found for the default loss",
-            "give Workload(..., loss=lambda output, target: ...) or training_step",
+            "give loss=lambda output, target: ... or training_step, to the Workload or to traindyno.apply",
         )
     return scores
 
@@ -133,7 +133,7 @@ def score_loss(scores: Tensor, target: Any) -> Tensor:
     if not isinstance(target, Tensor):
         raise TraindynoError(
             f"the target is a {type(target).__name__}, which the default loss cannot use",
-            "give Workload(..., loss=lambda output, target: ...)",
+            "give loss=lambda output, target: ..., to the Workload or to traindyno.apply",
         )
     if _width_one(scores.shape):
         return functional.mse_loss(scores, target.to(scores.dtype).reshape(scores.shape))

@@ -30,7 +30,7 @@ def make_optimizer(factory: OptimizerFactory, parameters: Iterable[nn.Parameter]
     trainable = [parameter for parameter in parameters if parameter.requires_grad]
     if not trainable:
         raise TraindynoError(
-            "the model has no trainable parameters", "measure it with --mode infer, or unfreeze some of it"
+            "the model has no trainable parameters", "unfreeze some of it, or measure it with --mode infer"
         )
     if isinstance(factory, torch.optim.Optimizer) or not callable(factory):
         raise _wrong(f"optimizer is a {type(factory).__name__} object")

@@ -5,6 +5,8 @@ import traceback
 from importlib.util import find_spec
 from pathlib import Path
 
+from traindyno.core.errors import TraindynoError
+
 _LIBRARIES = ("traindyno", "torch", "torchvision", "timm")
 _FRAME = re.compile(
     r'^  File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<name>[^\n]+)\n(?:    [^\n]*\n)*', re.MULTILINE
@@ -17,6 +19,7 @@ def own_traceback(error: BaseException) -> tuple[str, str | None]:
     When no frame remains, the mistake is not in the user's code, and the whole traceback is given.
     """
     told = traceback.TracebackException.from_exception(error)
+    _leave_out_hint(told, error)
     folders = _library_folders()
     frames = [frame for frame in told.stack if not _within(frame.filename, folders)]
     if not frames:
@@ -24,6 +27,12 @@ def own_traceback(error: BaseException) -> tuple[str, str | None]:
     _keep_own(told, folders)
     last = frames[-1]
     return "".join(told.format()), f"{last.filename}:{last.lineno} in {last.name}"
+
+
+def _leave_out_hint(told: traceback.TracebackException, error: BaseException) -> None:
+    """An error of ours has its hint as a note too, and a failure tells it as its remedy."""
+    if isinstance(error, TraindynoError) and told.__notes__:
+        told.__notes__ = [note for note in told.__notes__ if note != f"hint: {error.hint}"]
 
 
 def own_text(told: str) -> tuple[str, str | None]:

@@ -8,14 +8,14 @@ from traindyno.analysis.find.attempts import left_out_again
 from traindyno.analysis.find.choice import Choice, choose, setup_of
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.offers import offers
+from traindyno.analysis.find.rounds import failures
 from traindyno.analysis.find.steps import bound_of, headroom_of, shares_of, step_of
 from traindyno.analysis.find.training import training_time, with_rate
-from traindyno.analysis.find.verdicts import constraints_of, find_verdicts
-from traindyno.analysis.probes import examples_in_data
-from traindyno.core.answers.find import Finalist, FindAnswer, TimeSpent
+from traindyno.analysis.find.verdicts import constraints_of, find_verdicts, margin_words
+from traindyno.analysis.probes import examples_in_data, image_size
+from traindyno.core.answers.find import Attempt, Finalist, FindAnswer, TimeSpent
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import FindRequest
-from traindyno.core.setups import Setup
 
 
 def conclude_find(
@@ -31,10 +31,10 @@ def conclude_find(
     found = setup_of(choice.recommended)
     before, after = step_of(findings, findings.baseline), step_of(findings, found)
     bounds = (bound_of(findings, findings.baseline), bound_of(findings, found))
-    records = _records_of(findings, found)
+    records = findings.runs(found)
     headroom = headroom_of(records, after)
     examples = request.epoch_examples or examples_in_data(history)
-    trained = (choice.baseline, _records_of(findings, findings.baseline)), (choice.recommended, records)
+    trained = (choice.baseline, findings.runs(findings.baseline)), (choice.recommended, records)
     return FindAnswer(
         model=request.workload.model,
         mode=request.workload.mode,
@@ -53,16 +53,27 @@ def conclude_find(
         at_own_batch=choice.own,
         with_free_batch=choice.free,
         finalists=choice.everyone,
+        failed=tuple(failures(findings.entries)),
         step_before=shares_of(before),
         step_after=shares_of(after),
-        attempts=tuple(left_out_again(attempt, choice.recommended) for attempt in findings.attempts),
+        attempts=_attempts(findings, choice),
         spent=_spent(findings),
-        constraints=constraints_of(request),
+        constraints=(*constraints_of(request), *margin_words(request, findings, choice.recommended)),
         offered=offers(request, findings, found),
         training_time=training_time(request, examples, *trained),
-        verdicts=find_verdicts(findings, choice, bounds, headroom),
+        verdicts=find_verdicts(request, findings, choice, bounds, headroom),
+        image_size=image_size(history),
         simulated=simulated,
     )
+
+
+def _attempts(findings: Findings, choice: Choice) -> tuple[Attempt, ...]:
+    """Every attempt; where a simpler way won the rounds, what it does without says so."""
+    held, found = findings.held, setup_of(choice.recommended)
+    both_ran = choice.recommended.confirmed and any(setup_of(each) == held for each in choice.everyone)
+    if not both_ran or held == found:
+        return tuple(findings.attempts)
+    return tuple(left_out_again(attempt, held.settings, found.settings) for attempt in findings.attempts)
 
 
 def _with_rates(choice: Choice, request: FindRequest) -> Choice:
@@ -79,14 +90,6 @@ def _with_rates(choice: Choice, request: FindRequest) -> Choice:
         near_equal=tuple(told(each) for each in choice.near_equal),
         everyone=tuple(told(each) for each in choice.everyone),
     )
-
-
-def _records_of(findings: Findings, setup: Setup) -> list[TrialRecord]:
-    """The runs end to end of a way to train: those of the last rounds, or else the ones before."""
-    entry = next((entry for entry in findings.entries if entry.setup == setup and entry.measured), None)
-    if entry is not None:
-        return entry.measured
-    return [record for record in findings.feeds.get(setup, ()) if record.measurement is not None]
 
 
 def _spent(findings: Findings) -> tuple[TimeSpent, ...]:

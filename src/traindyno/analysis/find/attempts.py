@@ -7,10 +7,10 @@ import msgspec
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.rates import faster_by
 from traindyno.analysis.find.words import changes_in_words
-from traindyno.analysis.switch_candidates import Candidate, names_of
-from traindyno.core.answers.find import Attempt, Finalist
+from traindyno.analysis.switch_candidates import Candidate, names_of, value_words
+from traindyno.core.answers.find import Attempt
 from traindyno.core.answers.interval import Interval
-from traindyno.core.records import Failure, TrialRecord
+from traindyno.core.records import Failure, Settings, TrialRecord
 from traindyno.core.setups import Setup
 
 NO_TIME = "not tried: the time budget does not reach"
@@ -18,7 +18,7 @@ NO_TIME = "not tried: the time budget does not reach"
 
 def tried_end_to_end(findings: Findings, setup: Setup, record: TrialRecord, least: float) -> Attempt:
     """One run end to end beside what is held; adopted if it is faster by `least`, for a closer look comes later."""
-    change = changes_in_words(setup.changes(findings.held))
+    change = changes_in_words(setup.changes(findings.held)) or "what is held, end to end"
     if record.measurement is None:
         return _failed("data", change, record)
     mine, theirs = findings.rate(setup), findings.rate(findings.held)
@@ -69,7 +69,7 @@ def unprobed(setup: Setup, held: Setup, record: TrialRecord | None) -> Attempt:
 def tried_switches(
     members: tuple[Candidate, ...],
     effect: tuple[float, Interval] | None,
-    failure: Failure | None,
+    failure: str | None,
     *,
     adopted: bool,
     records: list[TrialRecord],
@@ -84,17 +84,26 @@ def tried_switches(
         seconds=sum(record.seconds for record in records),
     )
     if failure is not None:
-        return msgspec.structs.replace(attempt, outcome=f"failed: {failure.message}")
+        return msgspec.structs.replace(attempt, outcome=f"failed: {failure}")
     return attempt if effect is None else msgspec.structs.replace(attempt, ratio=effect[0], ci95=effect[1])
 
 
-def left_out_again(attempt: Attempt, recommended: Finalist) -> Attempt:
-    """A switch that was adopted on the way and is no part of what is recommended says so."""
-    names = {part.partition("=")[0] for part in attempt.change.replace(" and ", ", ").split(", ")}
-    if attempt.side != "step" or not attempt.adopted or names & set(recommended.changes):
+def failure_words(failure: Failure | None) -> str | None:
+    return None if failure is None else failure.message
+
+
+def left_out_again(attempt: Attempt, held: Settings, recommended: Settings) -> Attempt:
+    """A switch that what is held has and what is recommended has not, where both ran in the last rounds."""
+    parts = attempt.change.replace(" and ", ", ").split(", ")
+    gone = all(part in _in_words(held) and part not in _in_words(recommended) for part in parts)
+    if attempt.side != "step" or not attempt.adopted or not gone:
         return attempt
     outcome = "adopted at first; end to end it was as fast without"
     return msgspec.structs.replace(attempt, outcome=outcome, adopted=False)
+
+
+def _in_words(settings: Settings) -> set[str]:
+    return {f"{name}={value_words(getattr(settings, name))}" for name in Settings.__struct_fields__}
 
 
 def given_up(members: Sequence[Candidate], why: str) -> Attempt:

@@ -1,15 +1,14 @@
-"""Which of the finalists to recommend, which are nearly as good, and what is known when the rounds did not run."""
+"""Which of the finalists to recommend, and which are nearly as good."""
 
 from collections.abc import Sequence
 
 import msgspec
 
 from traindyno.analysis.find.findings import Findings
-from traindyno.analysis.find.rates import faster_by
-from traindyno.analysis.find.rounds import BASELINE, Entry, finalist, finalists
+from traindyno.analysis.find.rounds import BASELINE, finalists
+from traindyno.analysis.find.single_runs import baseline_alone, best_single_run
 from traindyno.core.answers.find import Finalist
 from traindyno.core.base import Record
-from traindyno.core.errors import NothingMeasuredError
 from traindyno.core.records import Settings
 from traindyno.core.setups import Setup
 
@@ -29,17 +28,20 @@ class Choice(Record, frozen=True):
 
 
 def choose(findings: Findings, batch_range: tuple[int, int] | None) -> Choice:
-    """By the last rounds; where they were cut off before the first was over, by single runs."""
-    everyone = finalists(findings.entries) if findings.entries else ()
-    if not everyone or everyone[0].name != BASELINE or (len(everyone) == 1 and len(findings.entries) > 1):
-        everyone = _unconfirmed(findings)
+    """By the last rounds; where nobody at the user's batch has run in one, by what ran before."""
+    everyone = finalists(findings.entries) or (baseline_alone(findings),)
     baseline, others = everyone[0], everyone[1:]
+    if not any(each.batch_size == baseline.batch_size for each in others):
+        single = best_single_run(findings)
+        others = others if single is None else (single, *others)
     own = _best([each for each in others if each.batch_size == baseline.batch_size], baseline)
-    free = next((each for each in others if each.batch_size != baseline.batch_size), None)
-    recommended = own if free is None or batch_range is None else _best([own, free], own)
-    if batch_range is not None and free is not None and not batch_range[0] <= own.batch_size <= batch_range[1]:
-        recommended = free
+    free = _best_free([each for each in others if each.batch_size != baseline.batch_size], own, batch_range)
+    recommended = own
+    if batch_range is not None and free is not None:
+        outside = not batch_range[0] <= own.batch_size <= batch_range[1]
+        recommended = free if outside else _best([own, free], own)
     near = tuple(_near(each, recommended) for each in others if _is_near(each, recommended))
+    everyone = (baseline, *others)
     return Choice(baseline=baseline, own=own, free=free, recommended=recommended, near_equal=near, everyone=everyone)
 
 
@@ -54,9 +56,17 @@ def _best(candidates: Sequence[Finalist], otherwise: Finalist) -> Finalist:
     return max([*shown, otherwise], key=lambda each: each.speedup)
 
 
+def _best_free(candidates: Sequence[Finalist], own: Finalist, batch_range: tuple[int, int] | None) -> Finalist | None:
+    """The fastest of another batch, unless the user's own is as fast and allowed."""
+    best = max(candidates, key=lambda each: each.speedup, default=None)
+    own_is_allowed = batch_range is None or batch_range[0] <= own.batch_size <= batch_range[1]
+    return None if best is None or (own_is_allowed and best.speedup <= own.speedup) else best
+
+
 def _is_near(each: Finalist, recommended: Finalist) -> bool:
     return (
         each is not recommended
+        and each.name != BASELINE
         and each.batch_size == recommended.batch_size
         and each.speedup >= NEAR_EQUAL * recommended.speedup
         and bool(_cheaper_in(each, recommended))
@@ -75,21 +85,3 @@ def _cheaper_in(each: Finalist, recommended: Finalist) -> tuple[str, ...]:
         "changes of code": len(each.changes) < len(recommended.changes),
     }
     return tuple(what for what, saved in saves.items() if saved)
-
-
-def _unconfirmed(findings: Findings) -> tuple[Finalist, ...]:
-    """The baseline and the fastest way to train that ran end to end, by single processes."""
-    baseline = findings.rate(findings.baseline)
-    if baseline is None:
-        raise NothingMeasuredError("not even the baseline was measured", "give it more time with --time-budget")
-    rates = {setup: rate for setup in findings.feeds if (rate := findings.rate(setup)) is not None}
-    best = max(rates, key=lambda setup: rates[setup].examples_per_second)
-    chosen = [(BASELINE, findings.baseline), *([("best so far", best)] if best != findings.baseline else [])]
-    found = []
-    for name, setup in chosen:
-        gain = (1.0, (1.0, 1.0)) if name == BASELINE else faster_by({0: rates[setup]}, {0: baseline})
-        assert gain is not None
-        records = [record for record in findings.feeds[setup] if record.measurement is not None]
-        entry = Entry(name=name, setup=setup)
-        found.append(finalist(entry, findings.baseline, records, gain, confirmed=name == BASELINE))
-    return tuple(found)

@@ -9,8 +9,12 @@ from traindyno.analysis.find.rounds import Entry
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.analysis.switch_losses import LossCheck
 from traindyno.core.answers.find import Attempt
+from traindyno.core.answers.interval import Interval
 from traindyno.core.records import Memory, Pair, Settings, TrialRecord
 from traindyno.core.setups import Setup
+
+Effect = tuple[float, Interval]
+"""A ratio with its interval."""
 
 Supplier = tuple[str, str]
 """Where examples come from, and how they are decoded."""
@@ -22,15 +26,20 @@ LOADER_SETTINGS = ("num_workers", "prefetch_factor", "pin_memory", "persistent_w
 class Findings:
     """`held` is the best way to train at the user's own batch so far, `free` the best with any batch.
 
-    `log` are all trials with the part of the search they belong to. `feeds` ran end to end before the last rounds.
-    `resident` are seconds per step by the settings that a step depends on, `memory` is what it took. `probes` and
-    `loads` are by supplier. `members` are the switches adopted, `ratios` what each of them gained the step. `entries`
-    take part in the last rounds, the baseline first. `ended` says that nothing more is to be measured.
+    - `log` are all trials with the part of the search they belong to; `feeds` ran end to end before the last rounds.
+    - `resident` are seconds per step by the settings that a step depends on, `memory` is what it took.
+    - `probes` and `loads` are by supplier; `unusable` are suppliers that failed.
+    - `members` are the switches adopted, `effects` what the pairs showed that spoke for them, `ratios` what the step
+      would lose without one of them.
+    - `loss_checks` and `fits` say of a step whether its losses agree, and whether it ran with the margin of memory.
+    - `entries` take part in the last rounds, the baseline first. `ended` says that nothing more is to be measured.
     """
 
     baseline: Setup
     held: Setup
     usable_cpus: float
+    has_data: bool
+    trains: bool = True
     free: Setup | None = None
     baseline_failure: TrialRecord | None = None
     log: list[tuple[str, TrialRecord]] = field(default_factory=list)
@@ -41,9 +50,12 @@ class Findings:
     probes: dict[Supplier, TrialRecord] = field(default_factory=dict)
     loads: dict[Supplier, list[TrialRecord]] = field(default_factory=dict)
     anatomies: dict[Setup, TrialRecord] = field(default_factory=dict)
+    unusable: set[Supplier] = field(default_factory=set)
     members: tuple[Candidate, ...] = ()
+    effects: list[Effect] = field(default_factory=list)
     ratios: dict[str, float] = field(default_factory=dict)
-    loss_check: LossCheck | None = None
+    loss_checks: dict[Settings, LossCheck] = field(default_factory=dict)
+    fits: dict[Settings, bool] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
     ended: bool = False
 
@@ -77,15 +89,28 @@ class Findings:
         self.resident[step_settings(settings)] = scale * pair.candidate.step_seconds
         self.memory[step_settings(settings)] = pair.candidate.memory
 
-    def note_again(self, attempt: Attempt) -> None:
-        """What the simulation said of the same change before, with another step, no longer counts."""
-        others = [each for each in self.attempts if not each.predicted or each.change != attempt.change]
-        self.attempts = [*others, attempt]
+    def forget_prediction(self, change: str) -> None:
+        """What the simulation said of a change before, with another step, no longer counts."""
+        self.attempts = [each for each in self.attempts if not each.predicted or each.change != change]
 
     def rate(self, setup: Setup) -> Rate | None:
         """What a way to train sustained before the last rounds; null if it has not run, or failed."""
         records = [record for record in self.feeds.get(setup, ()) if record.measurement is not None]
         return rate_of(records) if records else None
+
+    def runs(self, setup: Setup) -> list[TrialRecord]:
+        """The runs end to end of a way to train: those of the last rounds, or else the ones before."""
+        entry = next((entry for entry in self.entries if entry.setup == setup and entry.measured), None)
+        before = [record for record in self.feeds.get(setup, ()) if record.measurement is not None]
+        return before if entry is None else entry.measured
+
+    def agrees(self, settings: Settings) -> bool | None:
+        """Whether the losses of a step agree with the baseline's; null where they were not looked at."""
+        step = step_settings(settings)
+        if not self.trains or step == step_settings(self.baseline.settings):
+            return True
+        check = self.loss_checks.get(step)
+        return None if check is None else check.sound
 
     def memory_share(self, settings: Settings) -> float | None:
         """What a step held of the device's memory at most; null where that is not known, as on a CPU."""

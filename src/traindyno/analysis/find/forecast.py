@@ -24,13 +24,14 @@ def supplier_of(setup: Setup) -> Supplier:
     return setup.data, setup.settings.decoder
 
 
-def parts_of(findings: Findings, setup: Setup) -> LoaderParts | None:
-    """The parts of a way to train; null as long as its supplier or its step is not known.
+def parts_of(findings: Findings, setup: Setup, step_seconds: float | None = None) -> LoaderParts | None:
+    """The parts of a way to train; null as long as its supplier or its step is not known, or told.
 
-    A probe without the model says nothing of the step and of the way to the device; these are the baseline's then.
+    A probe without the model says nothing of the step and of the way to the device; these are the baseline's then. What
+    launching a step takes is known of the probe's step, and taken for the same share of any other.
     """
     first, probe = findings.probes.get(supplier_of(findings.baseline)), findings.probes.get(supplier_of(setup))
-    step_seconds = findings.resident_seconds(setup.settings)
+    step_seconds = step_seconds or findings.resident_seconds(setup.settings)
     if first is None or probe is None or step_seconds is None:
         return None
     base = read_parts((first, *_fed(findings, findings.baseline)), findings.usable_cpus)
@@ -47,13 +48,15 @@ def parts_of(findings: Findings, setup: Setup) -> LoaderParts | None:
         hand_off_seconds=max(1.0, grown) * parts.hand_off_seconds,
         batch_bytes=None if parts.batch_bytes is None else round(grown * parts.batch_bytes),
         step_seconds=step_seconds,
-        launch_seconds=min(parts.launch_seconds, step_seconds),
+        launch_seconds=parts.launch_seconds * min(1.0, step_seconds / (parts.step_seconds or step_seconds)),
     )
 
 
-def forecast_seconds(findings: Findings, setup: Setup, faster: float = 1.0) -> float | None:
+def forecast_seconds(
+    findings: Findings, setup: Setup, faster: float = 1.0, step_seconds: float | None = None
+) -> float | None:
     """Seconds per step, with the step at a share of what it takes; null where too little is known."""
-    parts = parts_of(findings, setup)
+    parts = parts_of(findings, setup, step_seconds)
     if parts is None or parts.step_seconds is None:
         return None
     parts = msgspec.structs.replace(
@@ -83,7 +86,7 @@ def estimates_of(findings: Findings, setup: Setup, counts: Sequence[int]) -> tup
 
 def waiting_gain(findings: Findings, setup: Setup) -> float:
     """How many times as fast training would be if it never waited for a batch: measured, or else foretold."""
-    measured = [record.measurement for record in findings.feeds.get(setup, ()) if record.measurement is not None]
+    measured = [record.measurement for record in findings.runs(setup) if record.measurement is not None]
     if measured:
         told = [(sustained(each).step_seconds, each.loading) for each in measured]
         ratios = [

@@ -1,6 +1,6 @@
 """The last rounds: ways to train that took turns end to end, each time in a fresh process."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -13,6 +13,9 @@ from traindyno.core.setups import Setup
 
 FIRST_ROUND = 1000
 """Repeats from here on belong to the last rounds."""
+
+FEWEST_ROUNDS = 2
+"""One round says nothing about how far processes differ."""
 
 BASELINE = "baseline"
 
@@ -40,19 +43,29 @@ class Entry:
         return {number: sustained(measurement) for number, measurement in told.items() if measurement is not None}
 
 
-def speedup_of(entry: Entry, baseline: Entry) -> tuple[float, Interval] | None:
-    """How many times as fast as the baseline, by the rounds they have in common."""
-    return (1.0, (1.0, 1.0)) if entry.setup == baseline.setup else faster_by(entry.rates, baseline.rates)
-
-
 def finalists(entries: Sequence[Entry]) -> tuple[Finalist, ...]:
-    """What the rounds say of each; the baseline is the first. Who failed, or has not run yet, is left out."""
+    """What the rounds say of each; the baseline is the first.
+
+    Who failed, or has not run yet, is left out; but rounds in which the baseline did run still count after it failed.
+    """
+    if not entries or not entries[0].measured:
+        return ()
     baseline = entries[0]
-    return tuple(
-        finalist(entry, baseline.setup, entry.measured, gain)
-        for entry in entries
-        if entry.failure is None and entry.measured and (gain := speedup_of(entry, baseline)) is not None
-    )
+    found = [finalist(baseline, baseline.setup, baseline.measured, (1.0, (1.0, 1.0)), confirmed=True)]
+    for entry in entries[1:]:
+        gain = faster_by(entry.rates, baseline.rates)
+        if entry.failure is None and gain is not None:
+            confirmed = len(entry.rates.keys() & baseline.rates.keys()) >= FEWEST_ROUNDS
+            found.append(finalist(entry, baseline.setup, entry.measured, gain, confirmed=confirmed))
+    return tuple(found)
+
+
+def failures(entries: Sequence[Entry]) -> Iterator[str]:
+    """Who failed in the rounds, and how."""
+    for entry in entries:
+        told = None if entry.failure is None else entry.failure.failure
+        if told is not None:
+            yield f"{entry.name} failed in the last rounds: {told.message}"
 
 
 def finalist(
@@ -61,7 +74,7 @@ def finalist(
     records: Sequence[TrialRecord],
     gain: tuple[float, Interval],
     *,
-    confirmed: bool = True,
+    confirmed: bool,
 ) -> Finalist:
     """A way to train with its rate over these processes and its gain over the baseline."""
     rate, settings = rate_of(records), entry.setup.settings

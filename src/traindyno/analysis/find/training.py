@@ -57,19 +57,30 @@ def rate_factor(batch_size: int, own: int, optimizer: OptimizerName) -> float:
 
 def with_rate(found: Finalist, request: FindRequest) -> Finalist:
     """A finalist of another batch says what that asks of the learning rate, and of the rest."""
-    own = request.settings.batch_size
-    if found.batch_size == own:
+    own, workload = request.settings.batch_size, request.workload
+    if found.batch_size == own or workload.mode == "infer":
         return found
-    optimizer = request.workload.optimizer
-    factor = rate_factor(found.batch_size, own, optimizer)
-    rule = "linear rule for SGD" if optimizer == "sgd" else f"square-root rule for {optimizer}"
+    factor = None if workload.runs_user_code else rate_factor(found.batch_size, own, workload.optimizer)
+    advice = _advice(found.batch_size, own, None if factor is None else workload.optimizer)
     warning = (
-        f"the batch changes from {own} to {found.batch_size}: multiply the learning rate by {factor:.3g} ({rule}), "
+        f"the batch changes from {own} to {found.batch_size}: multiply the learning rate by {advice}, "
         "and tune momentum and regularisation again"
     )
     return msgspec.structs.replace(
         found,
         learning_rate_factor=factor,
-        learning_rate=None if request.learning_rate is None else factor * request.learning_rate,
-        warnings=(*found.warnings, warning) if request.workload.mode == "train" else found.warnings,
+        learning_rate=_scaled(request.learning_rate, factor),
+        warnings=(*found.warnings, warning),
     )
+
+
+def _scaled(rate: float | None, factor: float | None) -> float | None:
+    return None if rate is None or factor is None else factor * rate
+
+
+def _advice(batch_size: int, own: int, optimizer: OptimizerName | None) -> str:
+    """The factor with its rule; of code that brings its own optimiser, both."""
+    linear, root = f"{rate_factor(batch_size, own, 'sgd'):.3g}", f"{rate_factor(batch_size, own, 'adam'):.3g}"
+    if optimizer is None:
+        return f"{linear} for SGD (linear rule) or {root} for Adam and its kin (square-root rule)"
+    return f"{linear} (linear rule for SGD)" if optimizer == "sgd" else f"{root} (square-root rule for {optimizer})"

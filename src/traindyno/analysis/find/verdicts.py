@@ -1,10 +1,11 @@
 """The answer of `find` in sentences."""
 
+import math
 from collections.abc import Iterator
 
 from traindyno.analysis.find.attempts import NO_TIME
-from traindyno.analysis.find.choice import Choice
-from traindyno.analysis.find.findings import Findings
+from traindyno.analysis.find.choice import Choice, setup_of
+from traindyno.analysis.find.findings import Findings, step_settings
 from traindyno.analysis.find.words import between, times
 from traindyno.core.answers.find import Finalist, Headroom
 from traindyno.core.requests import FindRequest
@@ -13,15 +14,18 @@ from traindyno.core.units import format_percent, format_rate
 MISSED_BY = 0.05
 
 
-def find_verdicts(findings: Findings, choice: Choice, bounds: tuple[str, str], headroom: Headroom) -> tuple[str, ...]:
+def find_verdicts(
+    request: FindRequest, findings: Findings, choice: Choice, bounds: tuple[str, str], headroom: Headroom
+) -> tuple[str, ...]:
+    """The gain comes first."""
     return (
-        *_gain(findings, choice),
+        *_gain(request, findings, choice),
         *_unfinished(findings, choice),
         *_bound(choice, bounds),
         *_free_batch(choice),
         *_left(headroom),
         *_missed(choice.everyone),
-        *_losses(findings),
+        *_losses(findings, choice),
     )
 
 
@@ -35,21 +39,35 @@ def constraints_of(request: FindRequest) -> tuple[str, ...]:
         told.append(f"the batch may be {request.batch_range[0]} to {request.batch_range[1]}")
     elif "batch_size" not in request.keep:
         told.append(f"what is recommended keeps your batch of {request.settings.batch_size}")
-    return (*told, f"{format_percent(request.margin, 0)} of the memory stays free")
+    return tuple(told)
 
 
-def _gain(findings: Findings, choice: Choice) -> Iterator[str]:
+def margin_words(request: FindRequest, findings: Findings, found: Finalist) -> tuple[str, ...]:
+    """Whether what is recommended leaves the margin of memory; nothing where memory is not counted, as on a CPU."""
+    settings, margin = setup_of(found).settings, format_percent(request.margin, 0)
+    share = findings.memory_share(settings)
+    if findings.fits.get(step_settings(settings)) or (share is not None and share <= 1 - request.margin):
+        return (f"{margin} of the memory stays free",)
+    return (
+        () if share is None else (f"it may not leave {margin} of the memory free: it held {format_percent(share, 0)}",)
+    )
+
+
+def _gain(request: FindRequest, findings: Findings, choice: Choice) -> Iterator[str]:
     found, baseline = choice.recommended, choice.baseline
-    if not any(attempt.trials for attempt in findings.attempts) and (not findings.ended or _short_of_time(findings)):
+    measured = any(attempt.trials for attempt in findings.attempts)
+    if not found.changes and not measured and (not findings.ended or _short_of_time(findings)):
         reason = ": the time budget did not reach for more" if findings.ended else ""
         yield f"Nothing but the baseline was measured{reason}."
         return
     if not found.changes:
-        yield "Nothing that was tried is faster than the baseline: a gain of 1.00, and nothing to change."
+        where = "" if choice.free is None else f" at your batch of {baseline.batch_size}"
+        yield f"Nothing that was tried is faster than the baseline{where}: a gain of 1.00, and nothing to change."
         return
+    work = "Training" if request.workload.mode == "train" else "Inference"
     rates = f"{format_rate(baseline.examples_per_second)} → {format_rate(found.examples_per_second)} examples/s"
-    told = f"Training is {times(found.speedup)} as fast as the baseline ({between(found.speedup_ci95)}): {rates}."
-    yield told if found.confirmed else f"{told} It rests on single runs, and was not confirmed by turns."
+    told = f"{work} is {times(found.speedup)} as fast as the baseline ({between(found.speedup_ci95)}): {rates}."
+    yield told if found.confirmed else f"{told} It was not confirmed by turns with the baseline."
 
 
 def _short_of_time(findings: Findings) -> bool:
@@ -60,9 +78,10 @@ def _unfinished(findings: Findings, choice: Choice) -> Iterator[str]:
     if findings.ended:
         return
     yield "The search was cut short: this is the best that was found by then."
-    held = findings.held
-    if held.changes(findings.baseline) and held not in findings.feeds and choice.recommended.name == "best so far":
-        yield "Switches that looked faster in pairs had not run end to end yet, and are left out."
+    held, found = findings.held, setup_of(choice.recommended)
+    if findings.effects and held != found and not findings.runs(held):
+        gained = times(math.prod(ratio for ratio, _ in findings.effects))
+        yield f"Switches that made the step {gained} as fast in pairs had not run end to end yet, and are left out."
 
 
 def _bound(choice: Choice, bounds: tuple[str, str]) -> Iterator[str]:
@@ -98,8 +117,9 @@ def _missed(everyone: tuple[Finalist, ...]) -> Iterator[str]:
             yield f"The simulation missed {found.name} by {miss:+.0%}: foretold and measured were {figures}."
 
 
-def _losses(findings: Findings) -> Iterator[str]:
-    check = findings.loss_check
+def _losses(findings: Findings, choice: Choice) -> Iterator[str]:
+    """Of the very step that is recommended."""
+    check = findings.loss_checks.get(step_settings(setup_of(choice.recommended).settings))
     if check is not None and check.agrees:
         yield "Over a short run its loss lies within the spread of the baseline's seeds."
     elif check is not None and check.agrees is None:

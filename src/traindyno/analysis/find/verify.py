@@ -1,10 +1,10 @@
 """The conclusion of `verify`: whether a gain that was promised is still there."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from traindyno.analysis.find.rounds import BASELINE, Entry, finalists
 from traindyno.analysis.find.words import between, times
-from traindyno.core.answers.find import VerifyAnswer
+from traindyno.core.answers.find import Finalist, VerifyAnswer
 from traindyno.core.answers.interval import Interval
 from traindyno.core.errors import NothingMeasuredError
 from traindyno.core.requests import VerifyRequest
@@ -31,7 +31,6 @@ def conclude_verify(
     if len(found) < len(entries):
         raise NothingMeasuredError("no round was finished", "give it more time with --time-budget")
     baseline, recommended = found
-    holds = still_holds(recommended.speedup, recommended.speedup_ci95, request.promised_speedup)
     return VerifyAnswer(
         model=request.workload.model,
         mode=request.workload.mode,
@@ -41,8 +40,8 @@ def conclude_verify(
         speedup_ci95=recommended.speedup_ci95,
         promised_speedup=request.promised_speedup,
         promised_ci95=request.promised_ci95,
-        holds=holds,
-        verdicts=(_verdict(holds, recommended.speedup, recommended.speedup_ci95, request.promised_speedup),),
+        holds=_holds(recommended, request.promised_speedup),
+        verdicts=(_verdict(recommended, request.promised_speedup), *_doubts(request)),
         trials=trials,
         seconds=seconds,
         simulated=simulated,
@@ -52,20 +51,39 @@ def conclude_verify(
 def still_holds(speedup: float, ci95: Interval, promised: float | None) -> bool | None:
     """Whether the gain is there, and as large as promised; null where the rounds leave that open.
 
-    It is kept if it is more than chance and not clearly short of the promise; it is lost if it clearly is.
+    It is kept if it is more than chance and not clearly short of the promise; it is lost if it clearly is. A promise
+    of no gain, as for a batch that must change, need not be more than chance.
     """
-    least = 1.0 if promised is None else max(1.0, NEAR_THE_PROMISE * promised)
-    promised_nothing = promised is not None and promised <= 1.0
+    gain_promised = promised is None or promised > 1.0
+    least = NEAR_THE_PROMISE * (1.0 if promised is None else promised)
+    least = max(1.0, least) if gain_promised else least
     if ci95[1] < least:
         return False
-    if speedup >= least and (ci95[0] > 1.0 or promised_nothing):
+    if speedup >= least and (ci95[0] > 1.0 or not gain_promised):
         return True
     return None
 
 
-def _verdict(holds: bool | None, speedup: float, ci95: Interval, promised: float | None) -> str:
-    now = f"{times(speedup)} as fast as the baseline ({between(ci95)})"
+def _holds(recommended: Finalist, promised: float | None) -> bool | None:
+    if not recommended.changes:
+        return None
+    return still_holds(recommended.speedup, recommended.speedup_ci95, promised)
+
+
+def _verdict(recommended: Finalist, promised: float | None) -> str:
+    if not recommended.changes:
+        return "Nothing was promised and nothing changes: the settings of the file are the baseline's own."
+    now = f"{times(recommended.speedup)} as fast as the baseline ({between(recommended.speedup_ci95)})"
     told = "" if promised is None else f", and {times(promised)} was promised"
+    holds = _holds(recommended, promised)
     if holds is None:
         return f"It is open whether the gain still holds: {now}{told}. More --repeats would tell."
     return f"The gain {'holds' if holds else 'does not hold'} here: {now}{told}."
+
+
+def _doubts(request: VerifyRequest) -> Iterator[str]:
+    """Why a promise was worth less than a measured one."""
+    if request.promise_simulated:
+        yield "The promise was simulated: made up by the simulated runner, not measured."
+    if request.promise_confirmed is False:
+        yield "The promise was not confirmed: it rested on single runs, without rounds by turns with the baseline."

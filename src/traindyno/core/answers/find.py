@@ -99,7 +99,8 @@ class FindAnswer(Record, frozen=True):
     """`recommended` is `at_own_batch`, or `with_free_batch` where the user allowed the batch to change.
 
     `constraints` say in words what was kept. `offered` are steps that the user did not allow, with their predicted
-    gain. `finalists` are all that the last rounds measured. `step_before` and `step_after` take the step apart.
+    gain. `finalists` are all that the last rounds measured, `failed` says in sentences who failed in them.
+    `step_before` and `step_after` take the step apart. `image_size` is that of the trials, asked for or not.
     """
 
     model: str
@@ -119,6 +120,7 @@ class FindAnswer(Record, frozen=True):
     at_own_batch: Finalist
     with_free_batch: Finalist | None = None
     finalists: tuple[Finalist, ...] = ()
+    failed: tuple[str, ...] = ()
     step_before: tuple[StepShare, ...] = ()
     step_after: tuple[StepShare, ...] = ()
     attempts: tuple[Attempt, ...] = ()
@@ -128,6 +130,7 @@ class FindAnswer(Record, frozen=True):
     training_time: TrainingTime | None = None
     report: str | None = None
     verdicts: tuple[str, ...] = ()
+    image_size: int | None = None
     simulated: bool = False
 
 
@@ -135,7 +138,7 @@ class VerifyAnswer(Record, frozen=True):
     """Whether a gain still holds: what the settings file says, and what was measured now.
 
     `holds` is true where the measured interval reaches the promised gain and lies above 1, false where it does not,
-    and null where the rounds leave it open.
+    and null where the rounds leave it open, or where the settings are the baseline's own and nothing was promised.
     """
 
     model: str

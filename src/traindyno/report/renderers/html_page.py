@@ -77,7 +77,8 @@ def _chapter(chapter: Chapter) -> str:
 
 def _method(document: Document) -> str:
     """How trials are measured, and what is particular to the command; one long run shares nothing with the others."""
-    own = view_of(document).method
+    method = view_of(document).method
+    own = method(document) if callable(method) else method
     told = (own,) if document.command == "soak" else (METHOD, own)
     return "".join(paragraph(text) for text in told if text is not None)
 

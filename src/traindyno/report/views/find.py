@@ -5,6 +5,7 @@ from traindyno.report.charts.find import attempts_chart, finalists_chart, find_c
 from traindyno.report.finalists import is_gain, other_batch
 from traindyno.report.found_settings import found_snippets
 from traindyno.report.view import Chapter, Headline, Sheet, Table, View
+from traindyno.report.views.find_method import find_method
 from traindyno.report.views.find_sheet import find_sheet
 from traindyno.report.views.find_tables import (
     attempts_table,
@@ -14,6 +15,7 @@ from traindyno.report.views.find_tables import (
     speed_words,
     spent_table,
 )
+from traindyno.report.views.find_words import answer_line, doubt, interval_name, interval_words, no_gain_line
 from traindyno.report.wording import (
     batch,
     count,
@@ -23,15 +25,6 @@ from traindyno.report.wording import (
     one_line,
     rate,
     share,
-)
-
-METHOD = (
-    "First the baseline was measured as it is, and its step taken apart: the search spends its trials on the side that "
-    "holds training up. Loaders that a simulation, made of separately measured parts, showed unable to win were not "
-    "run. Changes of the step were tried in pairs of processes that took turns. In the end the best candidates ran end "
-    "to end, loader and all, by turns with the baseline and each time in a fresh process: speeds are ratios of such "
-    "rounds, and their 95 % intervals cover the variation between processes. A near-equal reaches at least 97 % of "
-    "the recommended speed and saves something. Learning rates for another batch are by rule, not measured."
 )
 
 
@@ -46,14 +39,15 @@ def headline(document: Document) -> Headline:
     before, after = answer.baseline.examples_per_second, answer.recommended.examples_per_second
     other = other_batch(answer)
     beside = [
-        ("95 % interval", f"{interval_words(answer.speedup_ci95)}×" if is_gain(answer) else None),
+        (interval_name(answer.recommended), f"{interval_words(answer.speedup_ci95)}×" if is_gain(answer) else None),
         ("batch size", batch(answer.recommended.batch_size)),
         *([] if other is None else [(other.label, _at_batch(other.finalist))]),
         ("search", f"{duration(answer.seconds)}, {count(answer.trials)} trials"),
     ]
-    faster = f"as fast: {rate(before)} → {rate(after)} examples/s{_doubt(answer)}"
-    label = faster if is_gain(answer) else f"nothing that was tried is faster than {rate(before)} examples/s"
     told = tuple((name, value) for name, value in beside if value is not None)
+    if not is_gain(answer):
+        return Headline(value=f"{rate(before)} examples/s", label=no_gain_line(answer), beside=told)
+    label = f"as fast: {rate(before)} → {rate(after)} examples/s{doubt(answer.recommended)}"
     return Headline(value=speed_words(answer.speedup), label=label, beside=told)
 
 
@@ -66,7 +60,7 @@ def conclusion(document: Document) -> tuple[str, ...]:
     """The answer in one line, and what the verdicts do not say."""
     answer: FindAnswer = document.answer
     return (
-        _answer_line(answer),
+        answer_line(answer),
         *_use_lines(answer.headroom),
         *_training_lines(answer.training_time),
         *_retuning_lines(answer),
@@ -78,7 +72,8 @@ def conclusion(document: Document) -> tuple[str, ...]:
 def verdicts(document: Document) -> tuple[str, ...]:
     """The first says what the answer's line says."""
     answer: FindAnswer = document.answer
-    return tuple(one_line(verdict, 400) for verdict in answer.verdicts[1:])
+    failed = [sentence for sentence in answer.failed if sentence not in answer.verdicts]
+    return tuple(one_line(verdict, 400) for verdict in (*answer.verdicts[1:], *failed))
 
 
 def sheet(document: Document) -> Sheet:
@@ -95,25 +90,6 @@ def chapters(document: Document) -> tuple[Chapter, ...]:
         Chapter(heading="What was tried", chart=attempts_chart(document), tables=attempts_table(answer)),
         Chapter(heading="Constraints", lines=answer.constraints, tables=offers_table(answer)),
     )
-
-
-def interval_words(interval: tuple[float, float]) -> str:
-    """`7.49 to 7.66`; an open end is said."""
-    low, high = interval
-    return f"{low:.2f} to {high:.2f}" if known(low) and known(high) else f"from {low:.2f}" if known(low) else "n/a"
-
-
-def _answer_line(answer: FindAnswer) -> str:
-    before = rate(answer.baseline.examples_per_second)
-    if not is_gain(answer):
-        return f"A gain of 1.0: nothing that was tried is faster than the baseline ({before} examples/s)"
-    rates = f"{before} → {rate(answer.recommended.examples_per_second)} examples/s"
-    interval = f"95 % interval {interval_words(answer.speedup_ci95)}"
-    return f"{answer.speedup:.2f} times as fast: {rates} ({interval}){_doubt(answer)}"
-
-
-def _doubt(answer: FindAnswer) -> str:
-    return "" if answer.recommended.confirmed else ", not confirmed: the last rounds were not run"
 
 
 def _use_lines(headroom: Headroom) -> tuple[str, ...]:
@@ -175,5 +151,5 @@ FIND = View(
     snippets=found_snippets,
     chapters=chapters,
     answer_first=True,
-    method=METHOD,
+    method=find_method,
 )

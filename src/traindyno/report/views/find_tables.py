@@ -9,6 +9,7 @@ from traindyno.report.finalists import (
     other_batch,
     placed_finalists,
     setting_of,
+    value_of,
 )
 from traindyno.report.view import Column, Row, Table, Tone
 from traindyno.report.wording import (
@@ -125,7 +126,7 @@ def _finalist_notes(answer: FindAnswer, placed: Placed) -> tuple[str, ...]:
         miss = signed_percent(predicted / finalist.examples_per_second - 1)
         notes.append(f"predicted {rate(predicted)} examples/s ({miss})")
     if not finalist.confirmed and finalist.changes:
-        notes.append(f"not confirmed, from {_processes(finalist.processes)}")
+        notes.append(f"not confirmed, from {_processes(finalist.processes)}, its interval within one process")
     return (f"{placed.label}: {'; '.join(notes)}",) if notes else ()
 
 
@@ -138,11 +139,11 @@ def _processes(number: int) -> str:
 
 
 def _change_row(answer: FindAnswer, name: str, other: Finalist | None) -> Row:
-    before, after = setting_of(answer.baseline, name), setting_of(answer.recommended, name)
-    cells = [one_line(name), before if before == after else f"{before} → {after}"]
+    before, after = value_of(answer.baseline, name), value_of(answer.recommended, name)
+    cells = [one_line(name), setting_of(answer.baseline, name)]
+    cells[1] += "" if before == after else f" → {setting_of(answer.recommended, name)}"
     if other is not None:
-        elsewhere = setting_of(other, name)
-        cells.append("" if elsewhere == after else elsewhere)
+        cells.append("" if value_of(other, name) == after else setting_of(other, name))
     return Row(cells=tuple(cells))
 
 

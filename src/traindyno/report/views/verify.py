@@ -4,11 +4,12 @@ from traindyno.core.answers import Document, Finalist, VerifyAnswer
 from traindyno.report.charts.verify import verify_chart
 from traindyno.report.finalists import BASELINE, RECOMMENDED
 from traindyno.report.view import Headline, Number, Row, Sheet, Table, Tone, View
-from traindyno.report.views.find import interval_words
 from traindyno.report.views.find_tables import FINALIST_COLUMNS, speed_words, way_cells
+from traindyno.report.views.find_words import interval_words
 from traindyno.report.wording import batch, count, duration, known, one_line, rate, ratio_interval
 
 ANSWERS = {True: "the gain holds", False: "the gain does not hold", None: "it is open whether the gain holds"}
+NOTHING_PROMISED = "nothing was promised and nothing changes, the settings are the baseline's own"
 SHEET_COLUMNS = (
     "model", "name", "batch_size", "data", "examples_per_second", "examples_per_second_ci95_low",
     "examples_per_second_ci95_high", "step_seconds", "speedup", "speedup_ci95_low", "speedup_ci95_high", "processes",
@@ -33,11 +34,11 @@ def headline(document: Document) -> Headline:
     before, after = answer.baseline.examples_per_second, answer.recommended.examples_per_second
     beside = [
         ("95 % interval", f"{interval_words(answer.speedup_ci95)}×"),
-        *([("promised", ratio_interval(answer.promised_speedup, answer.promised_ci95))] if _promise(answer) else []),
+        *([("promised", _promised(answer))] if _promise(answer) else []),
         ("throughput", f"{rate(before)} → {rate(after)} examples/s"),
         ("measured in", f"{duration(answer.seconds)}, {count(answer.trials)} trials"),
     ]
-    return Headline(value=speed_words(answer.speedup), label=f"as fast: {ANSWERS[answer.holds]}", beside=tuple(beside))
+    return Headline(value=speed_words(answer.speedup), label=f"as fast: {_told(answer)}", beside=tuple(beside))
 
 
 def tables(document: Document) -> tuple[Table, ...]:
@@ -48,7 +49,7 @@ def tables(document: Document) -> tuple[Table, ...]:
 
 def conclusion(document: Document) -> tuple[str, ...]:
     answer: VerifyAnswer = document.answer
-    told = ANSWERS[answer.holds]
+    told = _told(answer)
     now = f"{ratio_interval(answer.speedup, answer.speedup_ci95)} as fast"
     return (f"{told[:1].upper()}{told[1:]}: {now}{_promise(answer)}",)
 
@@ -65,9 +66,17 @@ def sheet(document: Document) -> Sheet:
     return Sheet(columns=SHEET_COLUMNS, rows=tuple(_sheet_row(answer, name, found) for name, found in named))
 
 
+def _told(answer: VerifyAnswer) -> str:
+    return ANSWERS[answer.holds] if answer.recommended.changes else NOTHING_PROMISED
+
+
 def _promise(answer: VerifyAnswer) -> str:
-    promised = ratio_interval(answer.promised_speedup, answer.promised_ci95)
-    return f", promised {promised}" if known(answer.promised_speedup) else ""
+    has_promise = known(answer.promised_speedup) and answer.recommended.changes
+    return f", promised {_promised(answer)}" if has_promise else ""
+
+
+def _promised(answer: VerifyAnswer) -> str:
+    return ratio_interval(answer.promised_speedup, answer.promised_ci95)
 
 
 def _row(label: str, finalist: Finalist, answer: VerifyAnswer) -> Row:

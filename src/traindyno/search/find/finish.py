@@ -1,14 +1,14 @@
 """The end of a search: the margin of memory, the rounds that prove the gain, and a last look at the step."""
 
-from traindyno.analysis.find.attempts import given_up
 from traindyno.analysis.find.choice import choose, setup_of
-from traindyno.analysis.find.rounds import BASELINE, Entry
+from traindyno.analysis.find.findings import step_settings
+from traindyno.analysis.find.rounds import BASELINE, FEWEST_ROUNDS, Entry
 from traindyno.analysis.find.simpler import near_equals, predicted_rate
 from traindyno.core.setups import Setup
+from traindyno.search.find.giving_up import give_up
 from traindyno.search.find.hunt import Hunt
-from traindyno.search.find.purse import FEWEST_ROUNDS
 from traindyno.search.find.rounds import one_round
-from traindyno.search.find.trials import changed, with_step_of
+from traindyno.search.find.trials import changed
 from traindyno.search.replaying import Trying, Wanted
 
 OWN_BATCH = "at your batch"
@@ -17,19 +17,26 @@ CLEARLY_FREE = 0.1
 """Memory beyond the margin that need not be asked for."""
 
 
+def know_the_step(hunt: Hunt) -> Trying[None]:
+    """What is left after something was given up may never have run: its step is the measure of all that follows."""
+    held = hunt.findings.held
+    if hunt.findings.resident_seconds(held.settings) is None:
+        record = yield Wanted(spec=hunt.trials.resident(held), reason="the step of what is left")
+        hunt.findings.note_resident(record)
+
+
 def leave_the_margin(hunt: Hunt) -> Trying[None]:
     """What is held must run with the margin of memory held back, or its switches are given up."""
-    findings, goal = hunt.findings, hunt.goal
+    findings, margin = hunt.findings, hunt.goal.margin
     share = findings.memory_share(findings.held.settings)
-    if not findings.members or share is None or share < 1 - goal.margin - CLEARLY_FREE:
+    if not findings.members or share is None or share < 1 - margin - CLEARLY_FREE:
         return
     reason = "what is held with the margin of memory held back"
-    record = yield Wanted(spec=hunt.trials.fits(findings.held, goal.margin), reason=reason)
+    record = yield Wanted(spec=hunt.trials.fits(findings.held, margin), reason=reason)
+    findings.fits[step_settings(findings.held.settings)] = record.measurement is not None
     if record.measurement is None:
-        why = "it does not run with the margin of memory held back"
-        findings.attempts.append(given_up(findings.members, why))
-        findings.held = with_step_of(findings.held, goal.baseline, findings.members)
-        findings.members = ()
+        give_up(findings, findings.members, "it does not run with the margin of memory held back")
+        yield from know_the_step(hunt)
 
 
 def last_rounds(hunt: Hunt) -> Trying[None]:
@@ -56,8 +63,8 @@ def look_at_result(hunt: Hunt) -> Trying[None]:
 def _let_workers_persist(hunt: Hunt) -> None:
     """Workers that stay from epoch to epoch cost nothing while training runs, and save their start."""
     findings = hunt.findings
-    if hunt.goal.may_change("persistent_workers"):
-        findings.held = _persisting(findings.held)
+    if hunt.goal.has_data and hunt.goal.may_change("persistent_workers"):
+        findings.held = findings.held if findings.held == hunt.goal.baseline else _persisting(findings.held)
         findings.free = None if findings.free is None else _persisting(findings.free)
 
 
@@ -66,7 +73,7 @@ def _persisting(setup: Setup) -> Setup:
 
 
 def _entries(hunt: Hunt) -> list[Entry]:
-    """The baseline, the best at its batch and with any, and simpler ones; none of them twice."""
+    """The baseline, the best at its batch and with any, and simpler ones as far as there is time for them."""
     findings, baseline = hunt.findings, hunt.goal.baseline
     free = [] if findings.free is None else [(ANY_BATCH, findings.free)]
     entries = [
@@ -76,4 +83,6 @@ def _entries(hunt: Hunt) -> list[Entry]:
     ]
     known = {entry.setup for entry in entries}
     simpler = near_equals(findings, hunt.goal.may_change("num_workers"))
-    return [*entries, *(entry for entry in simpler if entry.setup not in known)]
+    others = [entry for entry in simpler if entry.setup not in known]
+    paid = hunt.purse.entries_paid_for()
+    return [*entries, *others][: max(2, paid)]

@@ -6,11 +6,11 @@ changes arithmetic.
 
 import math
 
-from traindyno.analysis.find.attempts import given_up
+from traindyno.analysis.find.findings import step_settings
 from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall
 from traindyno.core.records import Settings, TrialRecord
+from traindyno.search.find.giving_up import give_up
 from traindyno.search.find.hunt import Hunt
-from traindyno.search.find.trials import with_step_of
 from traindyno.search.replaying import Trying, Wanted
 from traindyno.search.switches.trying import losses_batch, losses_spec
 
@@ -30,11 +30,11 @@ class LossLook:
         self._baseline: list[TrialRecord] = []
 
     def run(self) -> Trying[None]:
-        trains = self._trials.template.workload.mode == "train"
-        while trains and any(member.changes_arithmetic for member in self._findings.members):
+        findings = self._findings
+        while findings.trains and any(member.changes_arithmetic for member in findings.members):
             yield from self._baseline_losses()
-            check = yield from self._check(self._findings.held.settings)
-            self._findings.loss_check = check
+            check = yield from self._check(findings.held.settings)
+            findings.loss_checks[step_settings(findings.held.settings)] = check
             if check.sound:
                 return
             self._give_up(check)
@@ -44,11 +44,8 @@ class LossLook:
         spoiling = [member for member in members if member.switch == CHANGES_MOST] or [
             member for member in members if member.changes_arithmetic
         ]
-        left = tuple(member for member in members if member not in spoiling)
         why = check.note or "the loss after a short run lies outside the spread of the baseline's seeds"
-        self._findings.attempts.append(given_up(spoiling, why))
-        self._findings.members = left
-        self._findings.held = with_step_of(self._findings.held, self._goal.baseline, spoiling)
+        give_up(self._findings, spoiling, why)
 
     def _baseline_losses(self) -> Trying[None]:
         for seed in range(len(self._baseline), SEEDS):

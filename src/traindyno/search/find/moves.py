@@ -9,11 +9,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from traindyno.analysis.find.attempts import out_of_time, tried_switches
+from traindyno.analysis.find.attempts import failure_words, not_tried, out_of_time, tried_switches
+from traindyno.analysis.find.findings import Effect
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
 from traindyno.analysis.switch_effects import effect_of, pooled_spread
 from traindyno.core.records import Settings
 from traindyno.core.setups import Setup
+from traindyno.core.units import format_percent
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.losses import losses_trials
 from traindyno.search.find.purse import COMPILING_SECONDS
@@ -21,7 +23,7 @@ from traindyno.search.replaying import Trying
 from traindyno.search.switches.trying import compare
 
 WORTH_ADOPTING = 1.01
-TOGETHER = ("precision", "memory_format")
+TOGETHER = (("precision", "bf16"), ("memory_format", "channels_last"))
 ON_GPU = ("precision", "memory_format", "compile", "optimizer_kernel", "cudnn_benchmark", "tf32", "pin_memory")
 ON_CPU = ("memory_format", "threads", "optimizer_kernel", "precision", "compile")
 NEVER_FASTER = (("tf32", "none"), ("optimizer_kernel", "loop"), ("precision", "fp16"))
@@ -35,13 +37,18 @@ class StepSearch:
 
     def __init__(self, hunt: Hunt) -> None:
         self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
+        self._undone: set[Candidate] = set()
 
     def improve(self) -> Trying[None]:
         yield from self._add_together()
         before = self._findings.held
         for candidate in self._one_by_one():
-            if not self._is_held(candidate) and self._may_matter(candidate):
+            if self._is_held(candidate) or self._was_undone(candidate):
+                continue
+            if (why := self._cannot_matter(candidate)) is None:
                 yield from self._add((candidate,))
+            else:
+                self._findings.attempts.append(not_tried("step", candidate.name, why))
         if self._findings.held.settings.compile != before.settings.compile:
             yield from self._add_together()
 
@@ -53,13 +60,17 @@ class StepSearch:
 
     def _together(self) -> tuple[Candidate, ...]:
         """The partners to begin with; nothing where there are not two."""
-        first = {candidate.switch: candidate for candidate in reversed(self._allowed())}
-        partners = tuple(first[switch] for switch in TOGETHER if switch in first)
+        allowed = {(candidate.switch, candidate.value): candidate for candidate in self._allowed()}
+        partners = tuple(allowed[partner] for partner in TOGETHER if partner in allowed)
         return partners if self._goal.on_gpu and len(partners) == len(TOGETHER) else ()
 
     def _one_by_one(self) -> list[Candidate]:
-        order = ON_GPU if self._goal.on_gpu else ON_CPU
-        return sorted(self._allowed(), key=lambda candidate: order.index(candidate.switch))
+        """In the usual order; what would take a switch of the user's back comes last."""
+        order, plain = ON_GPU if self._goal.on_gpu else ON_CPU, Settings(batch_size=1)
+        return sorted(
+            self._allowed(),
+            key=lambda candidate: (_is_set(candidate, plain), order.index(candidate.switch)),
+        )
 
     def _allowed(self) -> list[Candidate]:
         order = ON_GPU if self._goal.on_gpu else ON_CPU
@@ -76,21 +87,27 @@ class StepSearch:
     def _is_held(self, candidate: Candidate) -> bool:
         return _is_set(candidate, self._findings.held.settings)
 
-    def _may_matter(self, candidate: Candidate) -> bool:
-        """Leave out what cannot gain here by what is known of the step; that goes without a trial."""
-        held = self._findings.held
-        if candidate.value == GRAPHS:
-            return self._host_share() >= HOST_MATTERS
-        if candidate.switch == "tf32":
-            return held.settings.precision == "fp32"
-        return candidate.switch != "pin_memory" or self._trials.has_data
+    def _was_undone(self, candidate: Candidate) -> bool:
+        """Whether this was held and given up by a pair of its own."""
+        return candidate in self._undone
 
-    def _host_share(self) -> float:
-        """What the host needs to launch a step, as a share of the step that is held."""
+    def _cannot_matter(self, candidate: Candidate) -> str | None:
+        """Why something gains nothing here, by what is known of the step; null if it may."""
+        share = self._host_share()
+        if candidate.value == GRAPHS and share is not None and share < HOST_MATTERS:
+            return f"launching takes {format_percent(share, 0)} of the step at most"
+        if candidate.switch == "tf32" and self._findings.held.settings.precision != "fp32":
+            return "products of lower precision do not use TF32"
+        if candidate.switch == "pin_memory" and not self._trials.has_data:
+            return "there is nothing to load"
+        return None
+
+    def _host_share(self) -> float | None:
+        """What the host needs to launch a step, as a share of the step that is held; null where it is not known."""
         record = self._findings.anatomies.get(self._findings.baseline)
         told = record.measurement.anatomy if record is not None and record.measurement is not None else None
         step = self._findings.resident_seconds(self._findings.held.settings)
-        return 0.0 if told is None or told.host_step_seconds is None or not step else told.host_step_seconds / step
+        return None if told is None or told.host_step_seconds is None or not step else told.host_step_seconds / step
 
     def _add(self, members: tuple[Candidate, ...]) -> Trying[bool]:
         """Hold the members too, if a pair shows that they are faster."""
@@ -98,14 +115,21 @@ class StepSearch:
         if not self._purse.affords("pair", extra_seconds=self._extra_seconds(members, settings)):
             self._findings.attempts.append(out_of_time("step", names_of(members)))
             return False
-        ratio = yield from self._compared(members, settings, f"{names_of(members)} on top of what is held")
-        if ratio is None or ratio < WORTH_ADOPTING:
+        effect = yield from self._compared(members, settings, f"{names_of(members)} on top of what is held")
+        if effect is None:
             return False
         new = {member.switch for member in members}
         others = [each for each in self._findings.members if each.switch not in new and _is_set(each, settings)]
         self._hold(settings, (*others, *members))
-        self._findings.ratios |= {member.switch: ratio ** (1 / len(members)) for member in members}
+        self._note_gain(members, effect)
         return True
+
+    def _note_gain(self, members: tuple[Candidate, ...], effect: Effect) -> None:
+        """What the step would lose without a switch: of those that came together, each may be needed for all of it."""
+        self._findings.effects.append(effect)
+        for member in members:
+            before = self._findings.ratios.get(member.switch, 1.0)
+            self._findings.ratios[member.switch] = before * effect[0]
 
     def _without_idle_tf32(self, settings: Settings) -> Settings:
         """Products of lower precision do not use TF32."""
@@ -127,14 +151,21 @@ class StepSearch:
         if not self._purse.affords("pair"):
             return
         back = msgspec.structs.replace(member, value=value)
-        ratio = yield from self._compared((back,), settings, f"without {member.name} again", least=1 / WORTH_ADOPTING)
-        if ratio is not None:
+        reason, least = f"without {member.name} again", 1 / WORTH_ADOPTING
+        as_fast = yield from self._compared((back,), settings, reason, least)
+        ratio = self._findings.attempts[-1].ratio
+        if as_fast is not None:
             self._hold(settings, tuple(each for each in self._findings.members if each != member))
+            self._undone.add(member)
+            self._findings.effects.append(as_fast)
+            self._findings.ratios.pop(member.switch, None)
+        elif ratio is not None:
+            self._findings.ratios[member.switch] = 1 / ratio
 
     def _compared(
         self, members: tuple[Candidate, ...], settings: Settings, reason: str, least: float = WORTH_ADOPTING
-    ) -> Trying[float | None]:
-        """The ratio of a pair that speaks for the settings; null if it failed or does not."""
+    ) -> Trying[Effect | None]:
+        """What a pair says that speaks for the settings; null if it failed or does not."""
         findings, held = self._findings, self._findings.held
         before = len(findings.log)
         template = self._trials.of(held)
@@ -144,8 +175,9 @@ class StepSearch:
             findings.note_pair(settings, held.settings, pair)
         adopted = effect is not None and tried.failure is None and _speaks_for(effect, least)
         records = [record for _, record in findings.log[before:]]
-        findings.attempts.append(tried_switches(members, effect, tried.failure, adopted=adopted, records=records))
-        return effect[0] if adopted and effect is not None else None
+        failure = "what is held did not run beside it" if tried.of_baseline else failure_words(tried.failure)
+        findings.attempts.append(tried_switches(members, effect, failure, adopted=adopted, records=records))
+        return effect if adopted else None
 
     def _hold(self, settings: Settings, members: Sequence[Candidate]) -> None:
         self._findings.held = Setup(data=self._findings.held.data, settings=settings)
@@ -156,7 +188,7 @@ def _is_set(candidate: Candidate, settings: Settings) -> bool:
     return bool(getattr(settings, candidate.switch) == candidate.value)
 
 
-def _speaks_for(effect: tuple[float, tuple[float, float]], least: float) -> bool:
+def _speaks_for(effect: Effect, least: float) -> bool:
     """Faster by `least`, and by more than chance; where a little slower is allowed, not clearly slower than that."""
     ratio, (low, _) = effect
     return ratio >= least and low > min(1.0, least)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import supplier_of
 from traindyno.core.records import TrialRecord, TrialSpec
-from traindyno.search.find.finish import last_rounds, leave_the_margin, look_at_result
+from traindyno.search.find.finish import know_the_step, last_rounds, leave_the_margin, look_at_result
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.losses import LossLook
@@ -47,7 +47,13 @@ class FindPlan:
 
     def _begun(self) -> Hunt:
         goal = self._goal
-        findings = Findings(baseline=goal.baseline, held=goal.baseline, usable_cpus=goal.usable_cpus)
+        findings = Findings(
+            baseline=goal.baseline,
+            held=goal.baseline,
+            usable_cpus=goal.usable_cpus,
+            has_data=goal.has_data,
+            trains=self._trials.template.workload.mode == "train",
+        )
         return Hunt(goal, self._trials, findings, Purse(goal, findings, self._trial_seconds))
 
 
@@ -57,6 +63,7 @@ def _study(hunt: Hunt) -> Trying[None]:
         return
     yield from search_sides(hunt)
     yield from hunt.logged("losses", LossLook(hunt).run())
+    yield from hunt.logged("memory", know_the_step(hunt))
     yield from hunt.logged("memory", leave_the_margin(hunt))
     if hunt.goal.may_change("batch_size"):
         yield from hunt.logged("batch", SizeSearch(hunt).run())

@@ -1,7 +1,7 @@
 """How the time budget is spent: what is left for searching once the last rounds are paid for."""
 
 from traindyno.analysis.find.findings import Findings
-from traindyno.analysis.find.rounds import FIRST_ROUND
+from traindyno.analysis.find.rounds import FEWEST_ROUNDS, FIRST_ROUND
 from traindyno.analysis.switch_losses import LARGEST_BATCH, STEPS
 from traindyno.core.records import TrialKind, TrialRecord
 from traindyno.search.find.goal import Goal
@@ -9,7 +9,6 @@ from traindyno.search.find.goal import Goal
 COMPILING_SECONDS = 60.0
 """Assumed of a model that has not been compiled yet."""
 
-FEWEST_ROUNDS = 2
 _STARTING_SECONDS = 2.0
 _USUAL_SECONDS: dict[TrialKind, float] = {"pair": 2.0}
 """What a trial takes as a multiple of one that runs end to end, before one of its kind has run."""
@@ -31,6 +30,24 @@ class Purse:
         last = max((record.spec.repeat for record in rounds), default=FIRST_ROUND)
         return self.left(0.0) >= sum(record.seconds for record in rounds if record.spec.repeat == last)
 
+    def affords_feed(self, step_seconds: float | None) -> bool:
+        """Whether a run end to end can be paid for whose steps should take so long, and two rounds with it."""
+        cost = self.feed_cost(step_seconds)
+        return self.left(FEWEST_ROUNDS * (self._baseline + cost)) >= cost
+
+    def feed_cost(self, step_seconds: float | None) -> float:
+        """What a run end to end should take: shorter than the baseline's as its steps are, but it has to start."""
+        told = self._findings.rate(self._findings.baseline)
+        if step_seconds is None or told is None:
+            return self._end_to_end
+        shortest = min(self._baseline, _STARTING_SECONDS + 2 * self._trial_seconds)
+        return max(shortest, self._baseline * min(1.0, step_seconds / told.step_seconds))
+
+    def entries_paid_for(self) -> int:
+        """How many ways to train the fewest rounds can be paid for, the baseline among them."""
+        left = self.left(FEWEST_ROUNDS * self._baseline)
+        return 99 if left == float("inf") else 1 + int(left / (FEWEST_ROUNDS * max(0.1, self._end_to_end)))
+
     def left(self, reserve: float) -> float:
         budget = self._goal.budget_seconds
         return float("inf") if budget is None else budget - self._findings.spent_seconds - reserve
@@ -45,9 +62,14 @@ class Purse:
         return max(seconds[-2:]) if seconds else _USUAL_SECONDS.get(kind, 1.0) * self._end_to_end
 
     def _losses_seconds(self) -> float:
-        settings = self._findings.held.settings
+        """A short run at a small batch, whose steps take as long as launching does at least."""
+        settings = self._findings.baseline.settings
         step = self._findings.resident_seconds(settings) or 0.0
-        return STEPS * step * min(1.0, LARGEST_BATCH / settings.batch_size) + _STARTING_SECONDS
+        record = self._findings.anatomies.get(self._findings.baseline)
+        told = record.measurement.anatomy if record is not None and record.measurement is not None else None
+        launching = 0.0 if told is None else told.host_step_seconds or 0.0
+        small = max(step * min(1.0, LARGEST_BATCH / settings.batch_size), min(step, launching))
+        return STEPS * small + _STARTING_SECONDS
 
     def _reserve(self) -> float:
         """The fewest rounds, of the baseline and of what is held."""

@@ -44,7 +44,7 @@ def _gains(hunt: Hunt, visits: dict[str, set[Settings]]) -> dict[str, float]:
 def _say_what_was_left(findings: Findings, gains: dict[str, float]) -> None:
     """A side that was never searched is named with what it could have gained."""
     for side, gain in gains.items():
-        gained = format_percent(gain - 1, 0)
+        gained = format_percent(max(0.0, gain - 1), 0)
         if side == "step":
             why = f"training waits for its data; a step three times as fast would gain {gained}"
             findings.attempts.append(not_tried("step", "switches", why))

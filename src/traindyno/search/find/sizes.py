@@ -7,13 +7,16 @@ taken, once it ran with the margin of memory held back.
 from collections.abc import Iterator
 
 from traindyno.analysis.find.attempts import out_of_time
-from traindyno.analysis.find.forecast import estimates_of, forecast_seconds
-from traindyno.analysis.worker_choice import fewest_near_best, worker_counts
+from traindyno.analysis.find.findings import step_settings
+from traindyno.analysis.find.forecast import estimates_of
+from traindyno.analysis.find.simpler import predicted_rate
+from traindyno.analysis.worker_choice import fewest_near_best
 from traindyno.core.answers.find import Attempt
 from traindyno.core.records import TrialRecord
 from traindyno.core.setups import Setup
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.trials import changed
+from traindyno.search.find.worker_trials import allowed_counts
 from traindyno.search.replaying import Trying, Wanted
 
 NEAR_BEST = 0.97
@@ -32,27 +35,30 @@ class SizeSearch:
 
     def run(self) -> Trying[None]:
         own = self._findings.held.settings.batch_size
-        self._rates[own] = self._rate(own) or 0.0
-        for sizes in (self._larger(own), self._smaller(own)):
-            yield from self._explore(sizes)
+        own_rate = self._rate(own)
+        if own_rate is None:
+            return
+        self._rates[own] = own_rate
+        yield from self._explore(self._sizes(own))
         for size in self._by_choice(own):
             if (yield from self._fits(size)):
                 self._findings.free = self._setup(size)
                 return
 
-    def _larger(self, own: int) -> Iterator[int]:
-        most = self._goal.batch_range[1] if self._goal.batch_range else None
+    def _sizes(self, own: int) -> Iterator[int]:
+        """Twice as many again and again, up to the end of the range and to what an epoch of few steps has.
+
+        The end of the range is tried too, also where it lies below the user's own batch.
+        """
         examples = self._examples()
-        limits = [limit for limit in (most, examples // FEWEST_STEPS if examples else None) if limit is not None]
+        most = examples // FEWEST_STEPS if examples else None
+        end = self._goal.batch_range[1] if self._goal.batch_range else None
         size = 2 * own
-        while size <= min(limits, default=size):
+        while (most is None or size <= most) and (end is None or size < end):
             yield size
             size *= 2
-
-    def _smaller(self, own: int) -> Iterator[int]:
-        """Only where the user's own batch lies above what is allowed."""
-        if self._goal.batch_range and self._goal.batch_range[1] < own:
-            yield self._goal.batch_range[1]
+        if end is not None and end != own and (most is None or end <= most):
+            yield end
 
     def _explore(self, sizes: Iterator[int]) -> Trying[None]:
         """Go on while a size gains; one that does not may be chance, two are not."""
@@ -77,10 +83,7 @@ class SizeSearch:
     def _rate(self, size: int) -> float | None:
         """Examples per second that this size should give end to end: simulated, or without data as measured."""
         setup = self._setup(size)
-        seconds = forecast_seconds(self._findings, setup)
-        if seconds is None:
-            seconds = self._findings.resident_seconds(setup.settings)
-        return None if seconds is None else size / seconds
+        return predicted_rate(self._findings, setup)
 
     def _attempt(self, size: int, record: TrialRecord, rate: float | None, best: float) -> Attempt:
         if record.measurement is None or rate is None:
@@ -110,8 +113,12 @@ class SizeSearch:
         return low <= size <= high
 
     def _fits(self, size: int) -> Trying[bool]:
+        if not self._purse.affords("fit"):
+            self._findings.attempts.append(out_of_time("batch", f"batch_size={size} with the margin of memory"))
+            return False
         spec = self._trials.fits(self._setup(size), self._goal.margin)
         record = yield Wanted(spec=spec, reason=f"a batch of {size} with the margin of memory held back")
+        self._findings.fits[step_settings(spec.settings)] = record.measurement is not None
         if record.measurement is None:
             outcome = "does not fit with the margin of memory held back"
             self._findings.attempts.append(Attempt(side="batch", change=f"batch_size={size}", outcome=outcome))
@@ -125,7 +132,7 @@ class SizeSearch:
         setup = self._setup_as_held(size)
         if size == self._findings.held.settings.batch_size or not self._goal.may_change("num_workers"):
             return setup
-        estimates = estimates_of(self._findings, setup, worker_counts(self._goal.usable_cpus))
+        estimates = estimates_of(self._findings, setup, allowed_counts(self._goal, self._findings, setup))
         return setup if not estimates else changed(setup, {"num_workers": fewest_near_best(estimates).num_workers})
 
     def _examples(self) -> int | None:

@@ -10,7 +10,13 @@ from collections.abc import Iterator
 import msgspec
 
 from traindyno.analysis.find.attempts import not_tried, ruled_out, unprobed
-from traindyno.analysis.find.forecast import best_seconds, preparing_seconds, supplier_of, waiting_gain
+from traindyno.analysis.find.forecast import (
+    best_seconds,
+    forecast_seconds,
+    preparing_seconds,
+    supplier_of,
+    waiting_gain,
+)
 from traindyno.analysis.loader_trials import decodes
 from traindyno.core.setups import Setup
 from traindyno.core.units import format_seconds
@@ -86,18 +92,22 @@ class SupplySearch:
     def _probe_all(self, setups: tuple[Setup, ...]) -> Trying[None]:
         for setup in setups:
             supplier = supplier_of(setup)
-            if supplier in self._findings.probes or not self._affords_probe(setup):
+            if supplier in self._findings.probes or supplier in self._findings.unusable:
+                continue
+            if not self._affords_probe(setup):
                 continue
             with_model = setup.settings.decoder == GPU_DECODER
             reason = f"what an example costs from {setup.data}, decoded by {setup.settings.decoder}"
             record = yield Wanted(spec=self._trials.probe(setup, with_model=with_model), reason=reason)
             if record.measurement is None:
+                self._findings.unusable.add(supplier)
                 self._findings.attempts.append(unprobed(setup, self._findings.held, record))
             else:
                 self._findings.probes[supplier] = record
 
     def _affords_probe(self, setup: Setup) -> bool:
-        if self._purse.affords("probe"):
+        """A probe is only worth its time if a run end to end can follow."""
+        if self._purse.affords("probe", extra_seconds=self._purse.feed_cost(forecast_seconds(self._findings, setup))):
             return True
         self._findings.attempts.append(unprobed(setup, self._findings.held, None))
         return False
@@ -113,6 +123,8 @@ class SupplySearch:
         best = min(foretold, key=lambda setup: foretold[setup])
         best = best if foretold[setups[0]] > WORTH_ADOPTING * foretold[best] else setups[0]
         for setup, seconds in foretold.items():
+            attempt = ruled_out(setup, self._findings.held, foretold[best], seconds)
+            self._findings.forget_prediction(attempt.change)
             if setup not in (best, setups[0]):
-                self._findings.note_again(ruled_out(setup, self._findings.held, foretold[best], seconds))
+                self._findings.attempts.append(attempt)
         return best

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from traindyno.analysis.switch_candidates import Candidate
 from traindyno.core.loading import Feed
 from traindyno.core.records import Budget, TrialSpec
 from traindyno.core.setups import Setup
@@ -70,11 +69,6 @@ def shuffled(names: Sequence[str], seed: int, number: int) -> list[str]:
 def changed(setup: Setup, changes: Mapping[str, object]) -> Setup:
     """The same way to train with other settings."""
     return msgspec.structs.replace(setup, settings=msgspec.structs.replace(setup.settings, **changes))
-
-
-def with_step_of(setup: Setup, baseline: Setup, members: Sequence[Candidate]) -> Setup:
-    """The same way to train without these switches: each as the baseline has it."""
-    return changed(setup, {member.switch: getattr(baseline.settings, member.switch) for member in members})
 
 
 def _without_workers(setup: Setup) -> Setup:

@@ -2,9 +2,15 @@
 
 from traindyno.analysis.find.attempts import fewer_suffice, out_of_time, tried_end_to_end
 from traindyno.analysis.find.findings import Findings
-from traindyno.analysis.find.forecast import estimates_of, like_but_workers, parts_of, supplier_of
+from traindyno.analysis.find.forecast import (
+    estimates_of,
+    forecast_seconds,
+    like_but_workers,
+    parts_of,
+    supplier_of,
+)
 from traindyno.analysis.loader_budget import refuse_loader, with_data
-from traindyno.analysis.worker_choice import choose_count, next_count, worker_counts
+from traindyno.analysis.worker_choice import NextCount, choose_count, next_count, worker_counts
 from traindyno.core.setups import Setup
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.hunt import Hunt
@@ -19,8 +25,6 @@ WORTH_ADOPTING = 1.01
 
 def allowed_counts(goal: Goal, findings: Findings, setup: Setup) -> tuple[int, ...]:
     """The worker counts that data, memory and open files allow and that have not failed."""
-    if not goal.may_change("num_workers"):
-        return (goal.baseline.settings.num_workers,)
     parts = parts_of(findings, setup)
     room = with_data(goal.room, findings.probes.get(supplier_of(setup)))
     broken = {
@@ -28,13 +32,18 @@ def allowed_counts(goal: Goal, findings: Findings, setup: Setup) -> tuple[int, .
         for other, records in findings.feeds.items()
         if supplier_of(other) == supplier_of(setup) and all(record.measurement is None for record in records)
     }
+    counts = worker_counts(goal.usable_cpus) if goal.may_change("num_workers") else (own_workers(goal),)
+    batch_bytes = None if parts is None else parts.batch_bytes
     return tuple(
         count
-        for count in worker_counts(goal.usable_cpus)
+        for count in counts
         if count not in broken
-        and parts is not None
-        and refuse_loader(changed(setup, {"num_workers": count}).settings, parts.batch_bytes, room) is None
+        and refuse_loader(changed(setup, {"num_workers": count}).settings, batch_bytes, room) is None
     )
+
+
+def own_workers(goal: Goal) -> int:
+    return goal.baseline.settings.num_workers
 
 
 class WorkerTrials:
@@ -45,15 +54,13 @@ class WorkerTrials:
 
     def run(self, setup: Setup) -> Trying[None]:
         """A few counts end to end; on a GPU the loader may be tried alone first, which tells the most of all counts."""
+        yield from self._run_held(setup)
         left, load_first = MOST_TRIALS, self._goal.on_gpu and not self._findings.loads.get(supplier_of(setup))
-        while left > 0:
-            if not self._purse.affords("feed"):
+        while left > 0 and (following := self._following(setup, left, load_first)) is not None:
+            foretold = forecast_seconds(self._findings, changed(setup, {"num_workers": following.num_workers}))
+            if not self._purse.affords_feed(foretold):
                 words = f"workers for {setup.data}, decoded by {setup.settings.decoder}"
                 self._findings.attempts.append(out_of_time("data", words))
-                break
-            estimates = estimates_of(self._findings, setup, allowed_counts(self._goal, self._findings, setup))
-            following = next_count(estimates, left, load_first) if estimates else None
-            if following is None:
                 break
             left -= 1
             tried = changed(setup, {"num_workers": following.num_workers})
@@ -63,6 +70,25 @@ class WorkerTrials:
             else:
                 yield from self._feed(tried, following.reason)
         self._hold_fewest()
+
+    def _following(self, setup: Setup, left: int, load_first: bool) -> NextCount | None:
+        """The next count by the estimates; where nothing can be estimated, half the CPUs and then all of them."""
+        counts = allowed_counts(self._goal, self._findings, setup)
+        estimates = estimates_of(self._findings, setup, counts)
+        if estimates is not None:
+            return next_count(estimates, left, load_first)
+        tried = {other.settings.num_workers for other in like_but_workers(self._findings, setup)}
+        whole = max(1, int(self._goal.usable_cpus))
+        blind = [count for count in (max(1, whole // 2), whole) if count in counts and count not in tried]
+        return NextCount(num_workers=blind[0], how="goal", reason="its parts are not known") if blind else None
+
+    def _run_held(self, setup: Setup) -> Trying[None]:
+        """What another supplier is compared with must have run with the step as it is now."""
+        held = self._findings.held
+        differs = supplier_of(setup) != supplier_of(held)
+        foretold = forecast_seconds(self._findings, held)
+        if differs and held not in self._findings.feeds and self._purse.affords_feed(foretold):
+            yield from self._feed(held, "what the others are compared with")
 
     def _hold_fewest(self) -> None:
         """Of the counts that ran with all else as it is held, the fewest within the interval of the best."""
@@ -92,7 +118,7 @@ class WorkerTrials:
         reason = f"{setup.settings.num_workers} workers, {setup.settings.decoder}, {setup.data}: {why}"
         record = yield Wanted(spec=self._trials.end_to_end(setup, repeat), reason=reason)
         findings.note_feed(setup, record)
-        if setup == findings.held:
+        if setup == findings.held and record.measurement is not None:
             return
         attempt = tried_end_to_end(findings, setup, record, WORTH_ADOPTING)
         findings.attempts.append(attempt)

@@ -1,11 +1,19 @@
 """cuDNN's own search for the fastest convolution."""
 
-from traindyno.search.switches.switch import Switch, needs_gpu, other_of
+from traindyno.analysis.switch_candidates import Value
+from traindyno.search.switches.switch import Situation, Switch, other_of
+
+
+def reason_not(situation: Situation, value: Value) -> str | None:
+    if not situation.on_gpu:
+        return "only GPUs have cuDNN"
+    return "it would undo determinism" if value and situation.baseline.determinism != "none" else None
+
 
 SWITCH = Switch(
     name="cudnn_benchmark",
     question="Does it help to let cuDNN time its convolutions first?",
     values=other_of("cudnn_benchmark"),
-    reason_not=needs_gpu("only GPUs have cuDNN"),
+    reason_not=reason_not,
     changes_arithmetic=True,
 )

@@ -13,7 +13,7 @@ from traindyno.worker.data.stored import Examples, Stored
 
 BAD_IN_A_ROW = 100
 NAMES_KEPT = 16
-SKIP_BAD_HINT = "mend or remove it, or leave such examples out with --skip-bad"
+SKIP_BAD_HINT = "mend or remove it, or leave such examples out with --skip-bad (in a script, skip_bad=True)"
 
 # These tell of the machine, not of the file that happened to be opened.
 _NOT_THE_FILES_FAULT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
@@ -160,5 +160,5 @@ def _skip(error: BadExampleError, skipped: SkippedExamples | None) -> None:
 def _not_images(last: BadExampleError) -> TraindynoError:
     return TraindynoError(
         f"too many bad examples in a row: is this image data? The last one: {last.message}",
-        "open a few of the files by hand; --skip-bad helps where few examples are bad",
+        "open a few of the files by hand; to skip bad examples helps where few examples are bad",
     )

@@ -143,10 +143,10 @@ def _check(device: torch.device) -> None:
     if device.type != "cuda":
         raise UsageError(
             f"the decoder nvjpeg needs a GPU, and the device is {device}",
-            "choose --decoder pil or --decoder torchvision, or a CUDA --device",
+            "choose the decoder pil or torchvision, or a CUDA device",
         )
     if importlib.util.find_spec("triton") is None:
         raise TraindynoError(
             "the decoder nvjpeg crops with triton, which is not installed",
-            "pip install triton, or choose another --decoder",
+            "pip install triton, or choose another decoder",
         )

@@ -21,6 +21,7 @@ from traindyno.core.records import Mode
 from traindyno.worker.data.augment import augment
 from traindyno.worker.data.bad import SkippedExamples, read_example, read_stream
 from traindyno.worker.data.decoders import open_decoder
+from traindyno.worker.data.sampling import epoch_seed
 from traindyno.worker.data.stored import Examples, ExampleStream, Pixels, Stored
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Pipeline:
         """A worker's share of a stream, begun anew with another seed whenever it ends."""
         assert is_stream(self.data)
         for epoch in itertools.count():
-            yield from self.data.stream(worker, workers, self.seed + epoch)
+            yield from self.data.stream(worker, workers, epoch_seed(self.seed, epoch))
 
     def _example(self, ticket: int) -> tuple[Any, int]:
         assert not is_stream(self.data)

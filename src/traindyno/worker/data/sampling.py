@@ -1,6 +1,7 @@
 """Which examples make up which batch, epoch after epoch without end."""
 
 import itertools
+import random
 from collections.abc import Callable, Iterable, Iterator
 
 import torch
@@ -53,6 +54,11 @@ class EndlessBatches:
             yield batch
 
 
+def epoch_seed(seed: int, epoch: int) -> int:
+    """A seed for one epoch. Those of seed 1 must not be those of seed 0, begun one epoch later."""
+    return random.Random(f"{seed} {epoch}").getrandbits(63)
+
+
 class Shuffled:
     """Tickets of `drawn` out of `examples` examples, in another order each epoch.
 
@@ -72,7 +78,7 @@ class Shuffled:
         return chosen
 
     def __call__(self, epoch: int) -> list[int]:
-        generator = torch.Generator().manual_seed(self._seed + epoch)
+        generator = torch.Generator().manual_seed(epoch_seed(self._seed, epoch))
         order = torch.randperm(len(self._drawn), generator=generator)
         tickets: list[int] = (self._drawn[order] + epoch * self._examples).tolist()
         return tickets

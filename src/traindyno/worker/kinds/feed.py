@@ -20,6 +20,7 @@ from traindyno.worker.data.supply import CachedSupply, LoaderSupply, host_batche
 from traindyno.worker.data.usage import Usage
 from traindyno.worker.devices import Device
 from traindyno.worker.flow_timing import FlowTimer, FlowTiming, Pace, pace_of
+from traindyno.worker.image_data import image_size_of
 from traindyno.worker.job import Job
 from traindyno.worker.kinds.bench import set_up, time_resident
 from traindyno.worker.kinds.loads import bad_of, disk_note, intervals_of, skipping
@@ -59,6 +60,7 @@ def measure_feed(spec: TrialSpec, device: Device, channel: Channel) -> Measureme
         start_up_seconds=set_up_seconds,
         first_step_seconds=resident.first_step_seconds,
         examples_in_data=job.examples_in_data,
+        image_size=image_size_of(job.source),
         loading=msgspec.structs.replace(
             fed.loading,
             resident_step_seconds=median(per_step),

@@ -7,6 +7,7 @@ from traindyno.core.anatomy import Anatomy
 from traindyno.core.loading import Loading
 from traindyno.core.records import Block, Measurement, Memory, TrialSpec
 from traindyno.worker.devices import Device
+from traindyno.worker.image_data import image_size_of
 from traindyno.worker.kinds.bench import Bench
 
 
@@ -38,6 +39,7 @@ def summarise(
         training_seconds=training_seconds,
         memory=memory,
         examples_in_data=bench.job.examples_in_data,
+        image_size=image_size_of(bench.job.source),
         notes=bench.job.notes,
     )
 
@@ -56,6 +58,7 @@ def measurement_of(
     training_seconds: float | None = None,
     memory: Memory | None = None,
     examples_in_data: int | None = None,
+    image_size: int | None = None,
     loading: Loading | None = None,
     anatomy: Anatomy | None = None,
     notes: Sequence[str] = (),
@@ -79,6 +82,7 @@ def measurement_of(
         training_seconds=training_seconds,
         loss=loss,
         examples_in_data=examples_in_data,
+        image_size=image_size,
         loading=loading,
         anatomy=anatomy,
         notes=tuple(notes),

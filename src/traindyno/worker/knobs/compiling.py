@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.utils._pytree import tree_map
 
 from traindyno.core.codec import encode
 from traindyno.core.records import CompileMode, Settings, TrialSpec
@@ -51,3 +52,11 @@ def with_fresh_graphs(step: Callable[[], T], settings: Settings) -> Callable[[],
         return step()
 
     return fresh
+
+
+def outlasting(output: T, settings: Settings) -> T:
+    """The output in memory of its own, where CUDA graphs would write that of the next step over it."""
+    if settings.compile not in _WITH_GRAPHS:
+        return output
+    copied: T = tree_map(lambda leaf: leaf.clone() if isinstance(leaf, Tensor) else leaf, output)
+    return copied

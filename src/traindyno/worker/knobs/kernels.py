@@ -33,5 +33,5 @@ def _check_takes(optimizer: torch.optim.Optimizer, kernel: OptimizerKernel) -> N
     if kernel == "fused" and optimizer.state:
         raise DoesNotApplyError(
             f"{name} has made its state before the first step, and fused kernels need another",
-            f"give the Workload optimizer=lambda parameters: {name}(parameters, fused=True)",
+            f"give optimizer=lambda parameters: {name}(parameters, fused=True)",
         )

@@ -12,6 +12,7 @@ from traindyno.worker.models.shapes import check_images
 
 # The share of each auxiliary head's loss, as the papers of the two models have it.
 AUXILIARY_WEIGHTS = {"inception_v3": 0.4, "googlenet": 0.3}
+WITH_AUXILIARY_SCORES = {"InceptionOutputs": "inception_v3", "GoogLeNetOutputs": "googlenet"}
 TASKS = {
     "detection": "detection",
     "segmentation": "segmentation",
@@ -37,6 +38,12 @@ def build(name: str, spec: WorkloadSpec) -> ImageModel:
         classes=classes,
         auxiliary_weight=AUXILIARY_WEIGHTS.get(name, 0.0),
     )
+
+
+def auxiliary_weight_of(output: object) -> float | None:
+    """The share of each auxiliary head's loss, of a model known by what it returns in training."""
+    name = WITH_AUXILIARY_SCORES.get(type(output).__name__)
+    return None if name is None else AUXILIARY_WEIGHTS[name]
 
 
 def names() -> list[str]:

@@ -14,7 +14,7 @@ from traindyno.worker.data.bad import UndecodableError, bad_example
 from traindyno.worker.data.decoders.pil import decode_pil
 from traindyno.worker.data.packing import PackedBatch
 
-NOT_SKIPPED_HINT = "mend or remove it; where --skip-bad is to leave it out, choose --decoder pil, which sees it in time"
+NOT_SKIPPED_HINT = "mend or remove it; where bad examples are skipped, choose the decoder pil, which sees it in time"
 
 
 def device_images(batch: PackedBatch, size: int, device: torch.device) -> list[Tensor]:

@@ -17,7 +17,7 @@ def open_simplejpeg() -> Callable[[bytes], Pixels]:
     except ModuleNotFoundError as error:
         raise TraindynoError(
             "the decoder simplejpeg needs the package simplejpeg, which is not installed",
-            "pip install 'traindyno[simplejpeg]', or choose another --decoder",
+            "pip install 'traindyno[simplejpeg]', or choose another decoder",
         ) from error
     return decode_simplejpeg
 

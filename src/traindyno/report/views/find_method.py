@@ -1,0 +1,36 @@
+"""How the answer of `find` came about; a search that was cut short came about in another way."""
+
+from traindyno.core.answers import Document, Finalist, FindAnswer
+from traindyno.report.finalists import faster_elsewhere, placed_finalists
+
+METHOD = (
+    "First the baseline is measured as it is, and its step taken apart: the search spends its trials on the side that "
+    "holds training up. Loaders that a simulation, made of separately measured parts, shows unable to win are not "
+    "run. Changes of the step are tried in pairs of processes that take turns. {end} A near-equal reaches at least "
+    "97 % of the recommended speed and saves something. Learning rates for another batch are by rule, not measured."
+)
+CONFIRMED = (
+    "In the end the best candidates ran end to end, loader and all, by turns with the baseline and each time in a "
+    "fresh process: speeds are ratios of such rounds, and their 95 % intervals cover the variation between processes."
+)
+UNCONFIRMED = (
+    "The rounds in which the best candidates would have taken turns with the baseline, several times in fresh "
+    "processes, were not run to their end: the speed comes from single runs, and its 95 % interval covers the "
+    "variation within one process only."
+)
+ALONE = "In the end no other way to train had a speed to compare with the baseline's."
+
+
+def find_method(document: Document) -> str:
+    """By whether the speed that is told was confirmed."""
+    compared = _compared(document.answer)
+    if not compared:
+        return METHOD.format(end=ALONE)
+    return METHOD.format(end=CONFIRMED if all(found.confirmed for found in compared) else UNCONFIRMED)
+
+
+def _compared(answer: FindAnswer) -> list[Finalist]:
+    """Whose speed the answer tells; where nothing is faster, all that were not."""
+    found = faster_elsewhere(answer) or answer.recommended
+    others = [placed.finalist for placed in placed_finalists(answer) if placed.finalist.changes]
+    return [found] if found.changes else others

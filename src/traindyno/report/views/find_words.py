@@ -1,0 +1,43 @@
+"""The answer of `find` in one line."""
+
+from traindyno.core.answers import Finalist, FindAnswer
+from traindyno.report.finalists import faster_elsewhere, is_gain
+from traindyno.report.wording import batch, known, one_line, rate
+
+
+def interval_words(interval: tuple[float, float]) -> str:
+    """`7.49 to 7.66`; an open end is said."""
+    low, high = interval
+    return f"{low:.2f} to {high:.2f}" if known(low) and known(high) else f"from {low:.2f}" if known(low) else "n/a"
+
+
+def answer_line(answer: FindAnswer) -> str:
+    if not is_gain(answer):
+        return no_gain_line(answer)
+    return _speed_line(answer, answer.recommended)
+
+
+def no_gain_line(answer: FindAnswer) -> str:
+    """The verdict, which knows whether anything was tried; what another batch gains is never left out of it."""
+    elsewhere = faster_elsewhere(answer)
+    if elsewhere is not None:
+        own, other = batch(answer.batch_size), batch(elsewhere.batch_size)
+        return (
+            f"Nothing is faster at your batch of {own}; with a batch of {other} it is {_speed_line(answer, elsewhere)}"
+        )
+    return one_line((answer.verdicts or ("Nothing faster than the baseline was found.",))[0], 400)
+
+
+def _speed_line(answer: FindAnswer, found: Finalist) -> str:
+    rates = f"{rate(answer.baseline.examples_per_second)} → {rate(found.examples_per_second)} examples/s"
+    interval = f"{interval_name(found)} {interval_words(found.speedup_ci95)}"
+    speed = f"{found.speedup:.2f}" if known(found.speedup) else "n/a"
+    return f"{speed} times as fast: {rates} ({interval}){doubt(found)}"
+
+
+def interval_name(found: Finalist) -> str:
+    return "95 % interval" if found.confirmed else "95 % interval within one process"
+
+
+def doubt(found: Finalist) -> str:
+    return "" if found.confirmed else ", not confirmed by repeated rounds"

@@ -1,0 +1,61 @@
+"""What `verify` concludes from its rounds: also of promises that were never made, or never measured."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from analysis.making import ran
+from traindyno.analysis.find.verify import conclude_verify, entries_of, still_holds
+from traindyno.core.answers import VerifyAnswer
+from traindyno.core.records import Settings, WorkloadSpec
+from traindyno.core.requests import Bench, VerifyRequest
+from traindyno.core.setups import Setup
+
+BASELINE = Setup(data="folder:/a", settings=Settings(batch_size=64))
+FASTER = Setup(data="folder:/a", settings=Settings(batch_size=64, precision="bf16"))
+
+
+def verified(recommended: Setup, step_seconds: float = 0.05, **promise: Any) -> VerifyAnswer:
+    """Three rounds, in which a step of the baseline takes 0.1 s."""
+    request = VerifyRequest(
+        workload=WorkloadSpec(model="torchvision:resnet50"), bench=Bench(), baseline=BASELINE, recommended=recommended
+    )
+    entries = entries_of(BASELINE, recommended)
+    for entry, seconds in zip(entries, (0.1, step_seconds), strict=True):
+        entry.records.update({number: ran(64, seconds, repeat=number) for number in range(3)})
+    return conclude_verify(msgspec.structs.replace(request, **promise), entries, trials=6, seconds=60.0)
+
+
+def test_a_gain_that_holds_is_told_beside_its_promise() -> None:
+    answer = verified(FASTER, promised_speedup=2.0, promise_confirmed=True, promise_simulated=False)
+    assert answer.holds is True
+    (verdict,) = answer.verdicts
+    assert verdict.startswith("The gain holds here: 2.00 times as fast")
+    assert verdict.endswith("and 2.00 times was promised.")
+
+
+def test_settings_that_are_the_baseline_s_promise_nothing() -> None:
+    answer = verified(BASELINE, 0.1, promised_speedup=1.0, promised_ci95=(1.0, 1.0))
+    assert answer.holds is None
+    assert answer.verdicts == (
+        "Nothing was promised and nothing changes: the settings of the file are the baseline's own.",
+    )
+
+
+def test_a_promise_that_was_simulated_or_not_confirmed_is_named() -> None:
+    simulated = verified(FASTER, promised_speedup=3.0, promise_simulated=True).verdicts
+    assert simulated[1:] == ("The promise was simulated: made up by the simulated runner, not measured.",)
+    unconfirmed = verified(FASTER, promised_speedup=3.0, promise_confirmed=False).verdicts
+    assert unconfirmed[0].startswith("The gain does not hold here")
+    assert unconfirmed[1].startswith("The promise was not confirmed")
+
+
+@pytest.mark.parametrize(
+    ("speedup", "ci95", "holds"),
+    [(0.93, (0.91, 0.95), True), (0.8, (0.78, 0.82), False), (0.88, (0.8, 0.96), None)],
+)
+def test_a_batch_that_had_to_change_and_was_told_to_be_slower_is_held_to_that(
+    speedup: float, ci95: tuple[float, float], holds: bool | None
+) -> None:
+    assert still_holds(speedup, ci95, 0.93) is holds
