@@ -190,10 +190,11 @@ def peer(case: Case, row: Row, keep: Callable[[], None]) -> None:
     version = installed_version(PEER)
     if version is None:
         raise SystemExit(f"{PEER} is not installed: pip install {PEER}==0.3.0 --target FOLDER, and PYTHONPATH=FOLDER")
+    found = case.setup(ours(row))
     words = [str(COMMON_WORKERS), str(case.options.peer_steps), str(PEER_ROUNDS)]
     done = subprocess.run([sys.executable, find_peer.__file__, *words], check=True, capture_output=True, text=True)
     told = json.loads(done.stdout.splitlines()[-1])
-    row["peer"] = {"version": version, **told, **by_turns(case, case.setup(ours(row)), told["knobs"])}
+    row["peer"] = {"version": version, **told, **by_turns(case, found, told["knobs"])}
     keep()
     gains = {name: row["peer"][name]["speedup"] for name in (PEER, "ours")}
     print(

@@ -68,6 +68,23 @@ def test_exports_are_checked_before_the_work(tmp_path: Path) -> None:
     assert not (tmp_path / "traindyno.db").exists()
 
 
+def test_data_that_no_settings_file_can_name_is_refused_before_the_work(tmp_path: Path) -> None:
+    refused = run(tmp_path, *FIND, "--data", "folder:/data\udcff", "--export-toml", "mine.toml")
+    assert refused.returncode == 2
+    assert "bytes that are no text" in refused.stderr
+    assert not (tmp_path / "traindyno.db").exists()
+
+
+def test_without_a_gain_there_is_nothing_to_verify(tmp_path: Path) -> None:
+    done = run(tmp_path, *FIND, "--keep", ",".join(KEEPABLE), "--export-toml", "mine.toml")
+    assert done.returncode == 0
+    assert "hint:" not in done.stderr
+    again = run(tmp_path, "verify", "mine.toml", "--runner", "simulated", "--no-report")
+    assert again.returncode == 0
+    assert "Nothing was promised and nothing changes" in again.stdout
+    assert "gain holds" not in again.stdout
+
+
 def test_a_study_of_another_command_has_no_settings_file(tmp_path: Path) -> None:
     run(tmp_path, "throughput", "--runner", "simulated", "--no-report", "--name", "it")
     refused = run(tmp_path, "report", "it", "it.toml")
@@ -215,4 +232,4 @@ def test_a_file_without_data_is_searched_without_a_loader(tmp_path: Path) -> Non
     assert content["trials"][0]["failure"]["details"]["code"] == "nothing_to_load"
     assert {trial["outcome"] for trial in content["trials"][1:]} == {"ok"}
     assert content["answer"]["speedup"] == 1
-    assert content["hint"].endswith("--model job.py:build --device cpu")
+    assert content["hint"] is None

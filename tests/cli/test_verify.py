@@ -27,6 +27,13 @@ def test_a_gain_that_holds_is_a_success(folder: Path) -> None:
     assert answer["trials"] == 10
 
 
+def test_a_promise_that_was_not_measured_is_named(folder: Path) -> None:
+    assert "The promise was simulated" in run(folder, *VERIFY).stdout
+    file = folder / "mine.toml"
+    file.write_text(file.read_text().replace("confirmed = true", "confirmed = false"))
+    assert "The promise was not confirmed" in run(folder, *VERIFY).stdout
+
+
 def test_a_gain_that_does_not_hold_is_a_failure(folder: Path) -> None:
     completed = run(folder, *VERIFY, *FASTER_ALREADY, "--name", "it", "--json")
     assert completed.returncode == 1
@@ -61,7 +68,8 @@ def test_another_model_than_the_file_s_is_refused(folder: Path) -> None:
 def test_code_of_the_user_s_own_runs_only_if_it_is_named_now_and_the_same(tmp_path: Path) -> None:
     job = tmp_path / "job.py"
     job.write_text("from torch import nn\ndef build():\n    return nn.Linear(4, 2)\n")
-    assert run(tmp_path, "find", "--model", "job.py:build", *WORKLOAD, "--export-toml", "mine.toml").returncode == 0
+    found = run(tmp_path, "find", "--model", "job.py:build", *WORKLOAD, "--export-toml", "mine.toml")
+    assert found.stderr.splitlines()[-1] == "hint: traindyno verify mine.toml --model job.py:build"
     unnamed = run(tmp_path, *VERIFY)
     assert unnamed.returncode == 2
     assert "add --model job.py:build" in unnamed.stderr

@@ -40,6 +40,7 @@ OTHER_RECORDS = (
     requests.LoaderRequest, requests.StallsRequest, requests.AnatomyRequest, requests.SwitchesRequest,
     anatomy.Anatomy, anatomy.Phase, anatomy.Transfer, anatomy.Work, loading.Feed, loading.StageCost, loading.Loading,
     loading.BatchIntervals, requests.SoakRequest, requests.FindRequest, requests.VerifyRequest, setups.Setup,
+    requests.Surroundings,
     soaking.Soak, soaking.SoakBlock, soaking.EpochEdge, soaking.Series, soaking.Reading,
     machine.MachineFacts, machine.GpuFacts, machine.DoctorAnswer, machine.DoctorFacts, machine.Finding,
     machine.DriverFacts, machine.UsableCpus, machine.HostMemory, machine.GpuSample, machine.DiskSpace,

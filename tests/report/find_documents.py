@@ -202,7 +202,7 @@ def with_answer(**changes: Any) -> Document:
 def nothing_gained() -> Document:
     """A gain of 1.0: what was tried is not faster than what the user has."""
     own = baseline()
-    return with_answer(
+    answer = find_answer(
         recommended=own, at_own_batch=own, with_free_batch=None, near_equal=(), finalists=(own,), speedup=1.0,
         speedup_ci95=(1.0, 1.0), bound_before="compute", bound_after="compute", offered=(),
         attempts=tuple(each for each in attempts() if not each.adopted), training_time=None,
@@ -211,6 +211,21 @@ def nothing_gained() -> Document:
             "The baseline is bound by compute.",
         ),
     )  # fmt: skip
+    return find_document(answer=answer, hint=None)
+
+
+def only_another_batch() -> Document:
+    """Nothing is faster at the user's batch; a larger one is."""
+    own = baseline()
+    answer = find_answer(
+        recommended=own, at_own_batch=own, near_equal=(), finalists=(own, free_batch()), speedup=1.0,
+        speedup_ci95=(1.0, 1.0), bound_after="data: decode", training_time=None, step_after=(), verdicts=(
+            "Nothing that was tried is faster than the baseline at your batch of 256: a gain of 1.00, and nothing to "
+            "change.",
+            "The baseline is bound by data: decode.",
+        ),
+    )  # fmt: skip
+    return find_document(answer=answer, hint=None)
 
 
 def cut_short() -> Document:
@@ -279,6 +294,7 @@ def verify_document(**changes: Any) -> Document:
 FIND = {
     "find": find_document,
     "find_nothing": nothing_gained,
+    "find_other_batch": only_another_batch,
     "find_cut_short": cut_short,
     "find_free_batch": free_batch_allowed,
     "find_simulated": simulated_find,

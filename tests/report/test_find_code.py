@@ -1,6 +1,7 @@
 """Code that a report offers runs as it stands, and does what the settings say."""
 
 import copy
+import re
 import sys
 import types
 from pathlib import Path
@@ -185,6 +186,77 @@ def test_data_that_only_traindyno_reads_needs_no_dataset(title: str, tmp_path: P
     text = code(title, settings, data=f"folder:{folder}", image_size=8)
     weights = trained(text, dataset=None)
     assert not torch.equal(weights["0.weight"], tiny_model().state_dict()["0.weight"])
+
+
+@pytest.mark.parametrize("title", ["PyTorch", "traindyno.apply"])
+def test_bad_examples_are_left_out_as_in_the_trials(title: str, tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, [f"{name}/{number}.jpg" for name in "abc" for number in range(4)])
+    (folder / "a" / "1.jpg").write_bytes(b"no image")
+    settings = msgspec.structs.replace(PLAIN, decoder="torchvision")
+    trained(code(title, settings, data=f"folder:{folder}", image_size=8, skip_bad=True), dataset=None)
+
+
+def test_what_data_by_name_takes_is_not_told_of_a_dataset() -> None:
+    text = code("traindyno.apply", PLAIN, image_size=8)
+    assert "image_size" not in text
+    trained(text)
+
+
+def test_a_loss_of_the_user_s_own_is_applied() -> None:
+    asked: list[torch.Tensor] = []
+
+    def criterion(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        asked.append(target)
+        return output.square().mean()
+
+    text = code("traindyno.apply", PLAIN, model="job.py:make")
+    trained(text, criterion=criterion, Optimizer=torch.optim.SGD)
+    assert len(asked) == 3
+    assert "criterion" in text.splitlines()[0]
+    assert "training_step=..." in text
+
+
+def test_the_value_of_a_loss_in_parts_is_that_of_the_whole_batch() -> None:
+    values = []
+    for parts in (1, 4):
+        settings = msgspec.structs.replace(PLAIN, read_metrics=True, accumulation_steps=parts)
+        bound = {"model": tiny_model(), "dataset": examples(), "criterion": nn.CrossEntropyLoss()}
+        bound |= {"learning_rate": 0.1, "epochs": 1}
+        exec(code("PyTorch", settings), bound)
+        values.append(bound["loss_value"])
+    assert values[1] == pytest.approx(values[0], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("data", "decoded"),
+    [
+        ("folder:/a", True),
+        ("shards:/a", True),
+        ("memory:folder:/a", True),
+        ("prepared:/a", False),
+        ("cifar10:/a", False),
+        ("memory:prepared:/a", False),
+    ],
+)
+@pytest.mark.parametrize("title", ["PyTorch", "Lightning", "accelerate"])
+def test_a_decoder_is_named_where_one_runs(title: str, data: str, decoded: bool) -> None:
+    assert ("decoded by pil" in code(title, PLAIN, data=data)) == decoded
+
+
+@pytest.mark.parametrize("title", ["PyTorch", "traindyno.apply", "Lightning", "accelerate"])
+def test_whatever_the_code_takes_for_given_is_listed_first(title: str) -> None:
+    settings = msgspec.structs.replace(PLAIN, optimizer_kernel="fused")
+    for model in ("job.py:make", "torchvision:resnet50"):
+        first, *others = code(title, settings, model=model).splitlines()
+        for name in ("Optimizer", "learning_rate", "criterion", "epochs", "dataset"):
+            used = any(name in re.findall(r"\w+", line) for line in others)
+            assert used == (name in re.findall(r"\w+", first)), name
+
+
+def test_checkpointing_is_described_as_it_was_measured() -> None:
+    settings = msgspec.structs.replace(PLAIN, activation_checkpointing=True)
+    for title in ("PyTorch", "Lightning", "accelerate"):
+        assert "every outermost row (nn.Sequential, nn.ModuleList)" in code(title, settings)
 
 
 def test_a_baseline_s_flags_are_turned_back() -> None:

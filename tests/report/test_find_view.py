@@ -23,6 +23,7 @@ from report.find_documents import (
     free_batch_allowed,
     near_equals,
     nothing_gained,
+    only_another_batch,
     recommended,
     simulated_find,
     with_answer,
@@ -30,6 +31,7 @@ from report.find_documents import (
 from report.pages import Page
 from report.snapshots import assert_snapshot
 from traindyno.core.answers import Attempt, Document, Headroom, Remedy
+from traindyno.core.errors import UsageError
 from traindyno.core.setups import SettingsFile
 from traindyno.report.document import typed_answer
 from traindyno.report.finalists import placed_finalists
@@ -67,6 +69,8 @@ def drawn(chart: dict[str, Any] | None, key: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", FIND)
 def test_every_answer_reads_as_it_did(name: str) -> None:
     assert_snapshot(f"{name}.txt", render_console(FIND[name](), width=80))
+    # The code below the settings file has tests of its own.
+    assert_snapshot(f"{name}.md", render_markdown(FIND[name]()).partition("### PyTorch")[0])
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -149,16 +153,56 @@ def test_with_the_batch_free_the_own_batch_stands_beside_it() -> None:
 
 def test_a_gain_of_one_is_an_answer_and_has_nothing_to_copy() -> None:
     document = nothing_gained()
-    assert shown(document)[2] == ("A gain of 1.0: nothing that was tried is faster than the baseline (858 examples/s)")
+    assert shown(document)[2] == document.answer.verdicts[0]
     (table,) = tables_of(document)
     assert [(row.cells[0], row.tone) for row in table.rows] == [("baseline", "chosen")]
     assert view_of(document).snippets(document) == ()
     assert "settings-to-copy" not in Page(render_html(document)).ids()
 
 
+def test_where_nothing_was_tried_nobody_says_that_it_is_not_faster() -> None:
+    told = "Nothing but the baseline was measured: the time budget did not reach for more."
+    document = with_answer(
+        recommended=baseline(), at_own_batch=baseline(), with_free_batch=None, near_equal=(), finalists=(),
+        speedup=1.0, attempts=(), verdicts=(told, "The baseline is bound by compute."),
+    )  # fmt: skip
+    page = Page(render_html(document)).text.partition("Raw data")[0]
+    for text in (render_console(document, width=120), render_markdown(document), page):
+        assert text.count(told) == 1
+        assert "is faster" not in text
+        assert "1.00 times" not in text
+
+
+def test_where_only_another_batch_is_faster_the_first_line_says_so() -> None:
+    document = only_another_batch()
+    told = (
+        "Nothing is faster at your batch of 256; with a batch of 512 it is 7.83 times as fast: 858 → 6,718 examples/s"
+    )
+    for text in (render_console(document, width=200), render_markdown(document), Page(render_html(document)).text):
+        assert told in text
+
+
+def test_a_slower_or_doubtful_batch_is_not_offered_as_a_gain() -> None:
+    for interval in ((0.92, 0.94), (0.99, 1.2), UNKNOWN):
+        free = free_batch(speedup_ci95=interval)
+        document = with_answer(recommended=baseline(), at_own_batch=baseline(), with_free_batch=free)
+        assert shown(document)[2] == document.answer.verdicts[0]
+        assert view_of(document).snippets(document) == ()
+
+
+def test_what_only_another_batch_gains_can_be_copied_and_is_marked() -> None:
+    snippets = view_of(only_another_batch()).snippets(only_another_batch())
+    assert {snippet.title.partition(",")[2] for snippet in snippets} == {" with another batch (512 instead of 256)"}
+    file = tomllib.loads(snippets[0].text)
+    assert file["settings"]["batch_size"] == 512
+    assert file["gain"]["speedup"] == pytest.approx(free_batch().speedup)
+    assert "ANOTHER BATCH: 512 instead of 256" in snippets[0].text
+    exported = tomllib.loads(rendered(only_another_batch(), "toml").decode())
+    assert exported["settings"]["batch_size"] == 256
+
+
 def test_where_only_another_batch_is_faster_it_is_shown_beside_the_baseline() -> None:
-    own = baseline()
-    document = with_answer(recommended=own, at_own_batch=own, near_equal=(), speedup=1.0, finalists=(own, free_batch()))
+    document = only_another_batch()
     finalists, changes = tables_of(document)
     assert [(row.cells[0], row.tone) for row in finalists.rows] == [("baseline", "chosen"), ("with any batch", "plain")]
     assert changes.columns[1].heading == "baseline"
@@ -175,17 +219,76 @@ def test_where_the_own_batch_gains_nothing_the_baseline_is_not_told_twice() -> N
 def test_a_search_that_was_cut_says_that_nothing_is_confirmed() -> None:
     document = cut_short()
     text = " ".join(render_console(document, width=200).split())
-    assert "(95 % interval 7.48 to 7.66), not confirmed: the last rounds were not run" in text
-    assert "recommended: not confirmed, from a single process" in text
+    assert "(95 % interval within one process 7.48 to 7.66), not confirmed by repeated rounds" in text
+    assert "recommended: not confirmed, from a single process, its interval within one process" in text
     assert "not confirmed" in Page(render_html(document)).text.split("Settings to copy")[0]
     assert {row["state"] for row in drawn(chapters_of(document)["Finalists"].chart, "state")} == {
         "baseline", "from single processes, not confirmed",
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("document", "told", "untold"),
+    [
+        (find_document(), "cover the variation between processes", "within one process"),
+        (only_another_batch(), "cover the variation between processes", "within one process"),
+        (cut_short(), "covers the variation within one process only", "ran end to end, loader and all"),
+        (nothing_gained(), "no other way to train had a speed", "loader and all"),
+    ],
+)
+def test_the_method_tells_how_this_answer_came_about(document: Document, told: str, untold: str) -> None:
+    method = Page(render_html(document)).text.partition("Every trial ran in a fresh process")[2]
+    assert told in method
+    assert untold not in method
+
+
+def test_who_failed_in_the_last_rounds_is_told_once() -> None:
+    sentence = "at_own_batch failed in the last rounds: out of memory"
+    answer = find_answer(failed=(sentence,))
+    told_already = msgspec.structs.replace(answer, verdicts=(*answer.verdicts, sentence))
+    for each in (answer, told_already):
+        document = find_document(answer=each)
+        assert render_console(document, width=120).count(sentence) == 1
+        assert Page(render_html(document)).text.partition("Raw data")[0].count(sentence) == 1
+
+
+def test_a_long_path_that_changes_only_at_its_end_is_a_change() -> None:
+    path = "folder:/" + "a" * 90
+    best = msgspec.structs.replace(recommended(), data=f"{path}/two", changes={"data": f"{path}/two"})
+    other = msgspec.structs.replace(best, data=f"{path}/three")
+    document = with_answer(
+        baseline=msgspec.structs.replace(baseline(), data=f"{path}/one"), recommended=best, at_own_batch=best,
+        with_free_batch=None, near_equal=(other,), finalists=(),
+    )  # fmt: skip
+    finalists, changes = tables_of(document)
+    (cell,) = [row.cells[1] for row in changes.rows if row.cells[0] == "data"]
+    before, _, after = cell.partition(" → ")
+    assert (before[-4:], after[-4:]) == ("/one", "/two")
+    assert max(len(before), len(after)) <= 80
+    (note,) = [line for line in finalists.legend if line.startswith("near-equal")]
+    assert "with data=folder:/aaa" in note
+    assert "/three" in note
+
+
+@pytest.mark.parametrize("form", ["console", "markdown", "html", "csv"])
+def test_a_folder_whose_name_is_no_text_costs_the_settings_file_alone(form: str) -> None:
+    best = msgspec.structs.replace(recommended(), data="prepared:/fast/\udcff")
+    text = rendered(with_answer(recommended=best, at_own_batch=best), form).decode()
+    assert "6500" in text.replace(",", "")
+    if form in ("markdown", "html"):
+        assert "There is no settings file" in text
+        assert "torch.autocast" in text
+
+
+def test_a_folder_whose_name_is_no_text_is_refused_by_the_settings_file_itself() -> None:
+    best = msgspec.structs.replace(recommended(), data="prepared:/fast/\udcff")
+    with pytest.raises(UsageError, match="bytes that are no text"):
+        rendered(with_answer(recommended=best), "toml")
+
+
 def test_a_simulated_answer_says_so_in_every_rendering() -> None:
     document = simulated_find()
-    for form in ("console", "markdown", "html", "svg"):
+    for form in ("console", "markdown", "html", "svg", "toml"):
         assert "SIMULATED" in rendered(document, form).decode(), form
     assert all(row["simulated"] == "true" for row in csv.DictReader(io.StringIO(render_csv(document))))
     for chapter in chapters_of(document).values():
@@ -210,6 +313,9 @@ def test_the_page_has_every_text_to_copy() -> None:
 def test_the_settings_file_holds_what_is_recommended_and_the_baseline() -> None:
     file: SettingsFile = settings_file_of(find_document())
     assert (file.data, file.study, file.speedup) == ("prepared:/fast/imagenet", "keen-heron", recommended().speedup)
+    assert (file.confirmed, file.simulated) == (True, False)
+    assert settings_file_of(cut_short()).confirmed is False
+    assert settings_file_of(simulated_find()).simulated is True
     assert file.baseline is not None
     assert file.baseline.settings == OWN
     snippet = view_of(find_document()).snippets(find_document())[0]

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from report.find_documents import verify_answer, verify_document
+from report.find_documents import baseline, verify_answer, verify_document
 from report.pages import Page
 from traindyno.core.answers import Document
 from traindyno.report.renderers import rendered
 from traindyno.report.renderers.console import render_console
 from traindyno.report.renderers.csv_rows import render_csv
 from traindyno.report.renderers.html_page import render_html
+from traindyno.report.reproduce import reproduce_command
 from traindyno.report.views import view_of
 
 
@@ -45,6 +46,35 @@ def test_without_a_promise_there_is_none_in_any_text() -> None:
     assert chart is not None
     (row,) = [row for rows in chart["datasets"].values() for row in rows if "state" in row]
     assert row["name"] == "measured now"
+
+
+def test_settings_that_are_the_baseline_s_promised_nothing_in_any_rendering() -> None:
+    document = with_answer(
+        recommended=baseline(), speedup=1.0, speedup_ci95=(1.0, 1.0), promised_speedup=1.0, promised_ci95=(1.0, 1.0),
+        holds=None, verdicts=("Nothing was promised and nothing changes.",),
+    )  # fmt: skip
+    for form in ("console", "markdown", "html"):
+        text = rendered(document, form).decode()
+        assert "Nothing was promised and nothing changes: the settings are the baseline" in text
+        assert "gain holds" not in text.partition("Method")[0]
+        assert "open whether" not in text
+    chart = view_of(document).chart(document)
+    assert chart is not None
+    assert "promised" not in [row.get("name") for rows in chart["datasets"].values() for row in rows]
+
+
+def test_a_doubtful_promise_is_named() -> None:
+    doubt = "The promise was not confirmed: it rested on single runs."
+    document = with_answer(verdicts=("The gain holds.", doubt))
+    for form in ("console", "markdown", "html"):
+        assert doubt in rendered(document, form).decode()
+
+
+def test_what_the_file_promised_is_no_option_of_the_command_that_runs_it_again() -> None:
+    request = {**(verify_document().request or {}), "promise_confirmed": False, "promise_simulated": True}
+    command = reproduce_command(verify_document(request=request))
+    assert command is not None
+    assert "promise" not in command
 
 
 def test_the_verdict_is_not_told_twice() -> None:

@@ -1,12 +1,14 @@
 """What `traindyno.apply` sets up trains as a plain loop would, with the settings that it was given."""
 
 import os
-from collections import Counter
+import traceback
+from collections import Counter, namedtuple
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -21,11 +23,13 @@ from traindyno.core.setups import SettingsFile
 from traindyno.worker.applied_loading import open_applied
 from traindyno.worker.applying import Applied, apply
 from traindyno.worker.data import gpu_decode
+from traindyno.worker.job import build_job
 from traindyno.worker.knobs.checkpointing import TWICE
 from worker.data.prepared_sets import prepare
 from worker.data.tiny_sets import write_folder, write_shards
 
 EXAMPLES = 20
+SKIPPING = WorkloadSpec(model="", skip_bad=True)
 
 
 @pytest.fixture(autouse=True)
@@ -216,6 +220,34 @@ def test_a_bad_image_ends_the_epoch_with_its_name_and_is_left_out_where_the_file
     assert len(list(apply(leaving_out, None, device="cpu").loader or ())) == 2
 
 
+def test_bad_images_are_left_out_where_the_script_says_so(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, [f"{name}/{number}.jpg" for name in "ab" for number in range(5)])
+    (folder / "a" / "3.jpg").write_bytes(b"no image")
+    keywords: dict[str, Any] = {"device": "cpu", "image_size": 8}
+    asked = apply({"batch_size": 5}, None, f"folder:{folder}", skip_bad=True, **keywords)
+    assert len(list(asked.loader)) == 2
+    leaving_out = SettingsFile(settings={"batch_size": 5}, data=f"folder:{folder}", workload=SKIPPING)
+    with pytest.raises(TraindynoError, match="cannot be used"):
+        list(apply(leaving_out, None, skip_bad=False, **keywords).loader)
+
+
+@pytest.mark.parametrize(("model", "size"), [("ir:50", 112), ("torchvision:efficientnet_b4", 380), ("job.py:f", 224)])
+def test_a_file_without_image_size_loads_what_its_model_takes(model: str, size: int, tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, ["a/1.jpg", "b/2.jpg"])
+    spec = WorkloadSpec(model=model, classes=10)
+    file = SettingsFile(settings={"batch_size": 2}, data=f"folder:{folder}", workload=spec)
+    assert next(iter(apply(file, None, device="cpu").loader))[0].shape == (2, 3, size, size)
+    assert next(iter(apply(file, None, device="cpu", image_size=8).loader))[0].shape == (2, 3, 8, 8)
+
+
+@pytest.mark.parametrize("asked", [{"image_size": 8}, {"skip_bad": True}])
+def test_what_only_data_by_name_takes_is_refused_for_a_dataset(asked: dict[str, Any]) -> None:
+    assert (
+        f"{next(iter(asked))} can be chosen for data by name alone"
+        in refused({"batch_size": 5}, None, numbers(), **asked).message
+    )
+
+
 def test_bf16_computes_in_bf16_and_keeps_its_weights() -> None:
     applied = on_cpu(small_model(), numbers(), precision="bf16")
     batch = next(iter(applied.loader or ()))
@@ -285,6 +317,97 @@ def test_a_prediction_leaves_the_model_training_and_without_gradients() -> None:
     assert torch.equal(model[1].running_mean, running)
 
 
+def test_layers_that_the_user_froze_stay_frozen() -> None:
+    model = image_model()
+    model[1].eval()
+    applied = on_cpu(model, images())
+    batch = next(iter(applied.loader))
+    running = model[1].running_mean.clone()
+    applied.step(batch)
+    applied.predict(batch)
+    assert [layer.training for layer in model] == [True, False, True, True, True]
+    assert torch.equal(model[1].running_mean, running)
+
+
+def test_a_step_trains_a_model_that_was_evaluated_before() -> None:
+    model = image_model().eval()
+    applied = on_cpu(model, images())
+    assert not model.training
+    for _ in range(2):
+        running = model[1].running_mean.clone()
+        applied.step(next(iter(applied.loader)))
+        assert not torch.equal(model[1].running_mean, running)
+        model.eval()
+
+
+@pytest.mark.parametrize(("name", "size"), [("googlenet", 32), ("inception_v3", 299)])
+def test_auxiliary_heads_count_as_in_a_trial(name: str, size: int) -> None:
+    spec = WorkloadSpec(model=f"torchvision:{name}", image_size=size, classes=3)
+    job = build_job(spec)
+    batch = job.batch(2, torch.device("cpu"))
+    losses = []
+    for loss_of in (lambda: job.loss(job.model.train(), batch), lambda: on_cpu(job.model).step(batch)):
+        torch.manual_seed(5)
+        losses.append(loss_of().item())
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+def test_auxiliary_heads_of_other_models_need_a_loss() -> None:
+    scores = namedtuple("scores", ["logits", "aux_logits"])
+
+    class WithHead(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(6, 3)
+
+        def forward(self, x: torch.Tensor) -> Any:
+            return scores(self.layer(x), self.layer(x))
+
+    batch = next(iter(DataLoader(numbers(), batch_size=5)))
+    with pytest.raises(UsageError, match="auxiliary scores") as raised:
+        on_cpu(WithHead()).step(batch)
+    assert "loss=" in (raised.value.hint or "")
+    own = apply({"batch_size": 5}, WithHead(), optimizer=sgd, device="cpu", loss=lambda output, _: output.logits.mean())
+    assert own.step(batch).isfinite()
+
+
+def test_what_the_settings_do_not_name_is_as_in_the_user_s_loader() -> None:
+    own = DataLoader(
+        numbers(), batch_size=5, num_workers=2, prefetch_factor=3, persistent_workers=True, pin_memory=True
+    )
+    found = apply({"precision": "bf16"}, None, own, device="cpu").settings
+    kept = {"batch_size": 5, "num_workers": 2, "prefetch_factor": 3, "persistent_workers": True, "pin_memory": True}
+    assert {name: getattr(found, name) for name in kept} == kept
+    other = apply({"num_workers": 0, "pin_memory": False}, None, own, device="cpu").loader.data_loader
+    assert (other.num_workers, other.pin_memory) == (0, False)
+
+
+def test_seeds_differ_in_every_epoch() -> None:
+    data = TensorDataset(torch.randn(EXAMPLES, 6), torch.arange(EXAMPLES))
+    first, second = (apply({"batch_size": 5}, None, data, device="cpu", seed=seed).loader for seed in (0, 1))
+    orders = [tuple(labels_of(loader)) for loader in (first, second) for _ in range(3)]
+    assert len(set(orders)) == 6
+
+
+def test_a_model_is_left_as_it_was_where_its_data_cannot_be_opened() -> None:
+    model = small_model()
+    settings = {"batch_size": 5, "activation_checkpointing": True}
+    refused(settings, model, "foldr:/x", optimizer=sgd)
+    assert "forward" not in vars(model[0])
+
+
+def test_an_uncaught_error_shows_its_hint() -> None:
+    shown = traceback.format_exception(refused({}, small_model()))
+    assert shown[-1] == "hint: add batch_size = N to them\n"
+
+
+def test_numbers_by_numpy_are_numbers() -> None:
+    settings = {"batch_size": np.int64(5), "pin_memory": np.bool_(False)}
+    assert apply(settings, None, device="cpu").settings == Settings(batch_size=5)
+    record = Settings(batch_size=np.int64(5))  # type: ignore[arg-type]
+    assert apply(record, None).settings == Settings(batch_size=5)
+
+
 def test_settings_may_come_as_a_record_a_mapping_or_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('precision = "bf16"\nbatch_size = 5\n')
@@ -326,6 +449,11 @@ def test_what_is_missing_or_wrong_is_named() -> None:
     assert "needs a model" in refused(batch, None, optimizer=sgd).message
     infer = SettingsFile(settings=batch, workload=WorkloadSpec(model="ir:50", mode="infer"))
     assert "found for inference" in refused(infer, small_model()).message
+    assert "the model is a str" in refused(batch, "torchvision:resnet18").message
+    assert "5 is no name of a setting" in refused({5: 5}, small_model()).message
+    for wrong in ({"num_workers": -1}, {"prefetch_factor": 0}):
+        assert "cannot be" in refused(Settings(batch_size=5, **wrong), small_model(), numbers()).message
+        assert "cannot be" in refused(SettingsFile(settings={**batch, **wrong}), small_model(), numbers()).message
     if not torch.cuda.is_available():
         assert "torch sees no GPU" in refused(batch, small_model(), device="cuda:0").message
 
@@ -335,6 +463,10 @@ def test_what_needs_more_than_was_given_says_so() -> None:
     for use in (without.step, without.predict):
         with pytest.raises(UsageError, match="needs a model"):
             use(None)
+    made_up = SettingsFile(settings={"batch_size": 5}, data="synthetic:")
+    for nothing in (without, apply(made_up, small_model(), optimizer=sgd, device="cpu")):
+        with pytest.raises(UsageError, match="no data to load"):
+            list(nothing.loader)
     with pytest.raises(UsageError, match="an optimiser"):
         apply({"batch_size": 5}, small_model(), device="cpu").step(None)
 
@@ -410,3 +542,28 @@ def test_settings_of_a_gpu_train_on_it(decoder: str, tmp_path: Path) -> None:
     next(iter(applied.loader or ()))
     assert torch.backends.cudnn.benchmark
     assert "before CUDA starts" in refused({**settings, "expandable_segments": True}, None, device="cuda").message
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", ["reduce-overhead", "max-autotune"])
+def test_what_cuda_graphs_returned_is_not_written_over(mode: str) -> None:
+    class WithLoss(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(6, 3)
+
+        def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+            scores = self.layer(x)
+            return {"loss": scores.square().mean(), "logits": scores}
+
+    applied = apply({"batch_size": 5, "compile": mode}, WithLoss(), optimizer=sgd, device="cuda:0")
+    for _ in range(3):
+        applied.step(torch.randn(5, 6))
+        applied.predict(torch.randn(5, 6))
+    kept = [(applied.step(batch), applied.predict(batch)["logits"]) for batch in torch.randn(4, 5, 6)]
+    told = [(loss.item(), scores.sum().item()) for loss, scores in kept]
+    assert len(set(told)) == 4
+    for batch in torch.randn(3, 5, 6):
+        applied.step(batch)
+        applied.predict(batch)
+    assert [(loss.item(), scores.sum().item()) for loss, scores in kept] == told

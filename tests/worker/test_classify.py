@@ -142,6 +142,7 @@ def test_an_error_with_a_hint_hands_the_hint_on_as_remedy() -> None:
     failure = failure_of(TraindynoError("no such model", "did you mean resnet50?"), None, "model")
     assert failure.remedy == "did you mean resnet50?"
     assert failure.phase == "model"
+    assert "did you mean" not in (failure.traceback or "")
 
 
 def test_one_example_under_batch_norm_is_marked_so_that_a_sweep_can_go_on() -> None:

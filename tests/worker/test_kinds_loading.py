@@ -226,6 +226,22 @@ def test_a_stream_of_shards_is_loaded_and_probed(tmp_path: Path) -> None:
     assert probed.most_workers == 4
 
 
+@pytest.mark.parametrize(("model", "asked", "size"), [("ir:18", None, 112), ("torchvision:squeezenet1_1", 32, 32)])
+def test_a_trial_tells_the_size_of_its_images_also_where_the_model_chose_it(
+    model: str, asked: int | None, size: int, tmp_path: Path
+) -> None:
+    folder = write_folder(tmp_path, [f"class{index % 3}/{index}.jpg" for index in range(12)])
+    workload = WorkloadSpec(model=model, data=f"folder:{folder}", image_size=asked)
+    assert measure("feed", workload, Feed(supply="loader"), seconds=0.1).image_size == size
+    made_up = msgspec.structs.replace(workload, data="synthetic:")
+    assert measure("fit", made_up, RESIDENT).image_size == size
+
+
+def test_the_size_of_a_users_own_items_is_not_told(sleeping: str) -> None:
+    workload = WorkloadSpec(model=sleeping)
+    assert measure("feed", workload, Feed(supply="loader"), seconds=0.1).image_size is None
+
+
 @pytest.mark.parametrize("kind", ["fit", "speed"])
 def test_resident_trials_take_their_batch_from_the_data(kind: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path, [f"class{index % 3}/{index}.jpg" for index in range(12)])

@@ -27,7 +27,7 @@ from traindyno.core.answers import Document, FindAnswer
 from traindyno.core.errors import NothingMeasuredError, TraindynoError
 from traindyno.core.events import Notice
 from traindyno.core.records import Budget, TrialRecord, TrialSpec
-from traindyno.core.requests import Bench, FindRequest
+from traindyno.core.requests import Bench, FindRequest, Surroundings
 from traindyno.core.setups import Setup
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.plan import FindPlan
@@ -41,6 +41,8 @@ def find(request: FindRequest, context: Context, settings_path: Path | None = No
         check_written(request)
     with open_workshop(request.bench, context.store) as workshop:
         request = check_find(settled_find(request, workshop.bench))
+        around = request.surroundings or surroundings_of(request)
+        request = msgspec.structs.replace(request, surroundings=around)
         with open_study(workshop, context, request, find_title(request)) as study:
             study.workshop = replace(workshop, runner=_runner(study, request, context))
             answer = _searched(study, request, context)
@@ -71,22 +73,39 @@ def find_plan(request: FindRequest, template: TrialSpec, *, has_data: bool) -> F
 def find_goal(request: FindRequest, *, has_data: bool) -> Goal:
     """What the search may change here, and what it has for it."""
     bench, data = request.bench, request.workload.data
-    decoders = usable_decoders(bench, data, request.settings)
+    around = request.surroundings or surroundings_of(request)
     return Goal(
         baseline=Setup(data=data, settings=request.settings),
         has_data=has_data,
-        usable_cpus=usable_cpus(bench, request.local_ranks),
+        usable_cpus=around.usable_cpus,
         candidates=_candidates(request),
-        decoders=(request.settings.decoder,) if "decoder" in request.keep else decoders,
+        decoders=(request.settings.decoder,) if "decoder" in request.keep else around.decoders,
         also=request.also,
         prepare=None if request.prepare is None else f"{PREPARED}{request.prepare}",
         keep=request.keep,
         batch_range=request.batch_range,
-        room=LoaderRoom() if bench.device == SIMULATED_DEVICE else loader_room(),
+        room=LoaderRoom(
+            shared_free_bytes=around.shared_free_bytes,
+            available_bytes=around.available_bytes,
+            open_files=around.open_files,
+        ),
         margin=request.margin,
         repeats=request.repeats,
         budget_seconds=bench.time_budget_seconds,
         seed=bench.seed,
+    )
+
+
+def surroundings_of(request: FindRequest) -> Surroundings:
+    """What this machine has for the search now."""
+    bench = request.bench
+    room = LoaderRoom() if bench.device == SIMULATED_DEVICE else loader_room()
+    return Surroundings(
+        usable_cpus=usable_cpus(bench, request.local_ranks),
+        decoders=usable_decoders(bench, request.workload.data, request.settings),
+        shared_free_bytes=room.shared_free_bytes,
+        available_bytes=room.available_bytes,
+        open_files=room.open_files,
     )
 
 

@@ -177,9 +177,11 @@ class Study:
         return next((earlier for earlier in before if _run_seconds(earlier) > _run_seconds(record)), None)
 
     def _remaining(self, expected: int, latest: TrialRecord) -> float:
+        """As trials went so far, but no longer than the time budget."""
         seconds = [record.seconds for record in self._done[self._resumed :]] + [latest.seconds]
         left = max(0, expected - len(self._done) - 1)
-        return left * sum(seconds) / len(seconds)
+        needed, allowed = left * sum(seconds) / len(seconds), self.seconds_left
+        return needed if allowed is None else min(needed, allowed)
 
     def _renew(self, lease: Lease) -> None:
         kept = self.workshop.ledger.renew_study(self.row.name, self._owner, LEASE_SECONDS)

@@ -154,13 +154,23 @@ class SoakRequest(Record, frozen=True, tag_field="command", tag="soak"):
     price_per_kwh: float | None = None
 
 
+class Surroundings(Record, frozen=True):
+    """What a machine had for a search when it began; the search rests on it, also when it is resumed."""
+
+    usable_cpus: float
+    decoders: tuple[Decoder, ...] = ()
+    shared_free_bytes: int | None = None
+    available_bytes: int | None = None
+    open_files: int | None = None
+
+
 class FindRequest(Record, frozen=True, tag_field="command", tag="find"):
     """`settings` are the baseline's, which trains from the workload's data.
 
     `keep` names what must not change: settings, `data` or `augmentation`. `batch_range` are the ends between which the
     batch may change in what is recommended; without it the user's own batch is kept there, and a free one only shown
     beside it. `also` are further sources of the same examples that may be used. `prepare` is a folder into which the
-    data may be prepared. `margin` of the memory is held back.
+    data may be prepared. `margin` of the memory is held back. `surroundings` are found when the study begins.
     """
 
     workload: WorkloadSpec
@@ -177,6 +187,7 @@ class FindRequest(Record, frozen=True, tag_field="command", tag="find"):
     repeats: int = 3
     trial_seconds: float = 3.0
     local_ranks: int = 1
+    surroundings: Surroundings | None = None
 
 
 class VerifyRequest(Record, frozen=True, tag_field="command", tag="verify"):

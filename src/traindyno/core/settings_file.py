@@ -4,7 +4,7 @@ The device is no part of it: a file from one machine is used on others, and each
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, get_type_hints
 
 import msgspec
@@ -12,20 +12,15 @@ import msgspec
 from traindyno.core.errors import UsageError
 from traindyno.core.file_tables import checked_table, checked_tables
 from traindyno.core.records import Settings, WorkloadSpec
+from traindyno.core.settings_comments import baseline_beside, head_lines
 from traindyno.core.setups import SettingsFile, Setup
-from traindyno.core.toml_text import toml_lines, toml_value
+from traindyno.core.toml_text import toml_lines
 
 LEAST = {"batch_size": 1, "num_workers": 0, "prefetch_factor": 1, "accumulation_steps": 1, "threads": 1}
 LEAST_OF_WORKLOAD = {"image_size": 1, "classes": 1, "conv1_stride": 1}
 GAIN = {"speedup": float, "ci95": tuple[float, float], "confirmed": bool, "simulated": bool, "study": str}
 SOURCE = {"data": str}
 TABLES = ("settings", "source", "workload", "baseline", "gain")
-USES = (
-    "`traindyno verify FILE` measures them again,",
-    "`traindyno find --baseline FILE` starts from them, and in a script",
-    'traindyno.apply("FILE", model, dataset, optimizer=...) sets them.',
-    "The device is not named here: it is chosen where the settings are used.",
-)
 
 
 def parse_settings_file(text: str, name: str) -> SettingsFile:
@@ -66,17 +61,13 @@ def settings_of(file: SettingsFile, base: Settings) -> Settings:
 
 def format_settings_file(file: SettingsFile) -> str:
     """The file as text, with comments: what it is for, and what the baseline has where they differ."""
-    gain = {"speedup": file.speedup, "ci95": file.speedup_ci95, "confirmed": file.confirmed}
-    gain |= {"simulated": file.simulated, "study": file.study}
     parts = [
-        "\n".join(f"# {line}" for line in (*_found(file), *_other_batch(file), *USES)),
-        _table("settings", _in_order(_without_device(file.settings)), None, _baseline_beside(file)),
+        "\n".join(f"# {line}" for line in head_lines(file)),
+        _table("settings", _in_order(_without_device(file.settings)), None, baseline_beside(file)),
         _table("source", {"data": file.data}, "Where the examples come from."),
         _table("workload", _fields(file.workload), "What the settings were found for; another may want others."),
         _table("baseline", _baseline_fields(file.baseline), "What they were compared with."),
-        _table(
-            "gain", gain, "How much faster than the baseline, with the 95 % interval, and the study that measured it."
-        ),
+        _table("gain", _gain_fields(file), "How much faster than the baseline, and the study that measured it."),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -131,46 +122,14 @@ def _in_order(settings: dict[str, Any]) -> dict[str, Any]:
     return {**known, **settings}
 
 
-def _found(file: SettingsFile) -> Iterator[str]:
-    """What was gained, and how far that can be trusted."""
-    if file.speedup is None:
-        yield "Settings to train with."
-    else:
-        yield "Settings to train with, found by `traindyno find`:"
-        yield (
-            _gain(file.speedup, file) if _changes_anything(file) else "the baseline's own, for none faster were found."
-        )
-    if file.confirmed is False:
-        yield "NOT CONFIRMED: it rests on single runs, without rounds by turns with the baseline."
-    if file.simulated:
-        yield "SIMULATED: made up by the simulated runner, not measured."
-
-
-def _gain(speedup: float, file: SettingsFile) -> str:
-    told = f"{speedup:.2f} times as fast as the baseline"
-    if file.speedup_ci95 is None:
-        return f"{told}."
-    within = " within one process" if file.confirmed is False else ""
-    return f"{told} (95 % interval{within} {file.speedup_ci95[0]:.2f} to {file.speedup_ci95[1]:.2f})."
-
-
-def _changes_anything(file: SettingsFile) -> bool:
-    return file.baseline is None or file.data != file.baseline.data or bool(_baseline_beside(file))
-
-
-def _other_batch(file: SettingsFile) -> Iterator[str]:
-    batch_size = file.settings.get("batch_size")
-    if file.baseline is not None and batch_size not in (None, file.baseline.settings.batch_size):
-        yield f"ANOTHER BATCH: {batch_size} instead of {file.baseline.settings.batch_size}."
-        yield "Learning rate, momentum and regularisation must be tuned to it."
-
-
-def _baseline_beside(file: SettingsFile) -> dict[str, str]:
-    if file.baseline is None:
-        return {}
-    theirs = msgspec.to_builtins(file.baseline.settings)
-    changed = {name: theirs[name] for name, value in file.settings.items() if name in theirs and value != theirs[name]}
-    return {name: f"baseline: {'none' if value is None else toml_value(value)}" for name, value in changed.items()}
+def _gain_fields(file: SettingsFile) -> dict[str, Any]:
+    return {
+        "speedup": file.speedup,
+        "ci95": file.speedup_ci95,
+        "confirmed": file.confirmed,
+        "simulated": file.simulated,
+        "study": file.study,
+    }
 
 
 def _baseline_fields(setup: Setup | None) -> dict[str, Any]:

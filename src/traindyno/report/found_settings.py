@@ -56,7 +56,7 @@ def _file_text(document: Document, way: Finalist) -> str:
     try:
         return format_settings_file(settings_file_of(document, way)).rstrip()
     except UsageError as error:
-        return f"# There is no settings file: {one_line(error.message, 400)}.\n# {error.hint}"
+        return f"# There is no settings file: {one_line(error.message, 400)}.\n# hint: {error.hint}"
 
 
 def _workload(document: Document) -> WorkloadSpec:

@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -18,10 +19,13 @@ from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.records import Settings
 from traindyno.worker.data.flow import Flow
 from traindyno.worker.data.loading import UnpicklableError
+from traindyno.worker.data.pipeline import Pipeline
 from traindyno.worker.data.sampling import EndlessBatches, Shuffled
+from traindyno.worker.data.shards import open_shards
 from traindyno.worker.data.worker_faults import HandOverError, WorkerEndedError
 from traindyno.worker.errors import DataError
 from traindyno.worker.loaders import dataset_source, loader_source
+from worker.data.tiny_sets import write_shards
 
 TEN = TensorDataset(torch.arange(10))
 
@@ -92,6 +96,19 @@ def test_the_order_changes_with_epoch_and_seed_and_with_nothing_else() -> None:
     first, same, other = Shuffled(50, 1), Shuffled(50, 1), Shuffled(50, 2)
     assert first(0) == same(0) != other(0)
     assert [ticket - 50 for ticket in first(1)] != first(0)
+
+
+def test_no_epoch_of_one_seed_is_one_of_another() -> None:
+    dealt = [Shuffled(50, seed) for seed in range(3)]
+    places = [[each.drawn.index(ticket % 50) for ticket in each(epoch)] for each in dealt for epoch in range(3)]
+    assert len(set(map(tuple, places))) == 9
+
+
+def test_a_stream_of_one_seed_is_never_that_of_another(tmp_path: Path) -> None:
+    shards = open_shards(str(write_shards(tmp_path, 4, 5)), "train")
+    firsts = [list(islice(Pipeline(shards, 8, seed=seed).stream(0, 1), 60)) for seed in (0, 1)]
+    epochs = [tuple(stored.name for stored in read[start : start + 20]) for read in firsts for start in (0, 20, 40)]
+    assert len(set(epochs)) == 6
 
 
 def test_a_part_of_the_examples_is_drawn_once_and_kept() -> None:

@@ -7,6 +7,7 @@ from traindyno.analysis.find.attempts import NO_TIME
 from traindyno.analysis.find.choice import Choice, setup_of
 from traindyno.analysis.find.findings import Findings, step_settings
 from traindyno.analysis.find.words import between, times
+from traindyno.analysis.switch_candidates import Value, value_words
 from traindyno.core.answers.find import Finalist, Headroom
 from traindyno.core.requests import FindRequest
 from traindyno.core.units import format_percent, format_rate
@@ -32,7 +33,7 @@ def find_verdicts(
 def constraints_of(request: FindRequest) -> tuple[str, ...]:
     """What was kept, in words."""
     kept = [name for name in request.keep if name not in ("data", "augmentation")]
-    told = [f"{name} stays {getattr(request.settings, name)}" for name in kept]
+    told = [f"{name} stays {_kept_value(getattr(request.settings, name))}" for name in kept]
     told += ["the data stays where it is"] if "data" in request.keep else []
     told += ["augmentation stays as it is"] if request.prepare is None else []
     if request.batch_range is not None:
@@ -40,6 +41,10 @@ def constraints_of(request: FindRequest) -> tuple[str, ...]:
     elif "batch_size" not in request.keep:
         told.append(f"what is recommended keeps your batch of {request.settings.batch_size}")
     return tuple(told)
+
+
+def _kept_value(value: Value | None) -> str:
+    return "as torch has it" if value is None else value_words(value)
 
 
 def margin_words(request: FindRequest, findings: Findings, found: Finalist) -> tuple[str, ...]:

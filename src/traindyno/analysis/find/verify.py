@@ -41,7 +41,7 @@ def conclude_verify(
         promised_speedup=request.promised_speedup,
         promised_ci95=request.promised_ci95,
         holds=_holds(recommended, request.promised_speedup),
-        verdicts=(_verdict(recommended, request.promised_speedup), *_doubts(request)),
+        verdicts=tuple(_verdicts(request, recommended)),
         trials=trials,
         seconds=seconds,
         simulated=simulated,
@@ -70,20 +70,21 @@ def _holds(recommended: Finalist, promised: float | None) -> bool | None:
     return still_holds(recommended.speedup, recommended.speedup_ci95, promised)
 
 
-def _verdict(recommended: Finalist, promised: float | None) -> str:
+def _verdicts(request: VerifyRequest, recommended: Finalist) -> Iterator[str]:
     if not recommended.changes:
-        return "Nothing was promised and nothing changes: the settings of the file are the baseline's own."
+        yield "Nothing was promised and nothing changes: the settings of the file are the baseline's own."
+        return
+    yield _verdict(recommended, request.promised_speedup)
+    if request.promise_simulated:
+        yield "The promise was simulated: made up by the simulated runner, not measured."
+    if request.promise_confirmed is False:
+        yield "The promise was not confirmed: it rested on single runs, without rounds by turns with the baseline."
+
+
+def _verdict(recommended: Finalist, promised: float | None) -> str:
     now = f"{times(recommended.speedup)} as fast as the baseline ({between(recommended.speedup_ci95)})"
     told = "" if promised is None else f", and {times(promised)} was promised"
     holds = _holds(recommended, promised)
     if holds is None:
         return f"It is open whether the gain still holds: {now}{told}. More --repeats would tell."
     return f"The gain {'holds' if holds else 'does not hold'} here: {now}{told}."
-
-
-def _doubts(request: VerifyRequest) -> Iterator[str]:
-    """Why a promise was worth less than a measured one."""
-    if request.promise_simulated:
-        yield "The promise was simulated: made up by the simulated runner, not measured."
-    if request.promise_confirmed is False:
-        yield "The promise was not confirmed: it rested on single runs, without rounds by turns with the baseline."

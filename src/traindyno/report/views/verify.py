@@ -9,7 +9,7 @@ from traindyno.report.views.find_words import interval_words
 from traindyno.report.wording import batch, count, duration, known, one_line, rate, ratio_interval
 
 ANSWERS = {True: "the gain holds", False: "the gain does not hold", None: "it is open whether the gain holds"}
-NOTHING_PROMISED = "nothing was promised and nothing changes, the settings are the baseline's own"
+NOTHING_PROMISED = "Nothing was promised and nothing changes: the settings are the baseline's own"
 SHEET_COLUMNS = (
     "model", "name", "batch_size", "data", "examples_per_second", "examples_per_second_ci95_low",
     "examples_per_second_ci95_high", "step_seconds", "speedup", "speedup_ci95_low", "speedup_ci95_high", "processes",
@@ -38,7 +38,8 @@ def headline(document: Document) -> Headline:
         ("throughput", f"{rate(before)} → {rate(after)} examples/s"),
         ("measured in", f"{duration(answer.seconds)}, {count(answer.trials)} trials"),
     ]
-    return Headline(value=speed_words(answer.speedup), label=f"as fast: {_told(answer)}", beside=tuple(beside))
+    label = f"as fast: {ANSWERS[answer.holds]}" if answer.recommended.changes else NOTHING_PROMISED
+    return Headline(value=speed_words(answer.speedup), label=label, beside=tuple(beside))
 
 
 def tables(document: Document) -> tuple[Table, ...]:
@@ -49,7 +50,9 @@ def tables(document: Document) -> tuple[Table, ...]:
 
 def conclusion(document: Document) -> tuple[str, ...]:
     answer: VerifyAnswer = document.answer
-    told = _told(answer)
+    if not answer.recommended.changes:
+        return (NOTHING_PROMISED,)
+    told = ANSWERS[answer.holds]
     now = f"{ratio_interval(answer.speedup, answer.speedup_ci95)} as fast"
     return (f"{told[:1].upper()}{told[1:]}: {now}{_promise(answer)}",)
 
@@ -64,10 +67,6 @@ def sheet(document: Document) -> Sheet:
     answer: VerifyAnswer = document.answer
     named = ((BASELINE, answer.baseline), (RECOMMENDED, answer.recommended))
     return Sheet(columns=SHEET_COLUMNS, rows=tuple(_sheet_row(answer, name, found) for name, found in named))
-
-
-def _told(answer: VerifyAnswer) -> str:
-    return ANSWERS[answer.holds] if answer.recommended.changes else NOTHING_PROMISED
 
 
 def _promise(answer: VerifyAnswer) -> str:

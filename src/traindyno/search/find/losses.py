@@ -6,9 +6,11 @@ changes arithmetic.
 
 import math
 
+import msgspec
+
 from traindyno.analysis.find.findings import step_settings
 from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall
-from traindyno.core.records import Settings, TrialRecord
+from traindyno.core.records import Budget, Settings, TrialRecord
 from traindyno.search.find.giving_up import give_up
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.replaying import Trying, Wanted
@@ -28,6 +30,8 @@ class LossLook:
     def __init__(self, hunt: Hunt) -> None:
         self._goal, self._trials, self._findings = hunt.goal, hunt.trials, hunt.findings
         self._baseline: list[TrialRecord] = []
+        self._purse = hunt.purse
+        self._steps: int | None = None
 
     def run(self) -> Trying[None]:
         findings = self._findings
@@ -79,4 +83,7 @@ class LossLook:
         parts = math.lcm(self._goal.baseline.settings.accumulation_steps, settings.accumulation_steps)
         size = losses_batch(self._goal.baseline.settings.batch_size, parts)
         template = self._trials.of(self._goal.baseline)
-        return Wanted(spec=losses_spec(template, settings, size, seed), reason=reason)
+        spec = losses_spec(template, settings, size, seed)
+        if self._steps is None:
+            self._steps = self._purse.loss_steps(losses_trials())
+        return Wanted(spec=msgspec.structs.replace(spec, budget=Budget(steps=self._steps)), reason=reason)

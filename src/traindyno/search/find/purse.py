@@ -9,6 +9,7 @@ from traindyno.search.find.goal import Goal
 COMPILING_SECONDS = 60.0
 """Assumed of a model that has not been compiled yet."""
 
+FEWEST_LOSS_STEPS = 25
 _STARTING_SECONDS = 2.0
 _USUAL_SECONDS: dict[TrialKind, float] = {"pair": 2.0}
 """What a trial takes as a multiple of one that runs end to end, before one of its kind has run."""
@@ -55,13 +56,19 @@ class Purse:
     def cost(self, kind: TrialKind) -> float:
         """What the last trials of a kind took at most; compiling is counted apart."""
         seconds = [record.seconds for _, record in self._findings.log if record.spec.kind == kind]
-        if kind == "losses" and not seconds:
-            return self._losses_seconds()
+        if kind == "losses":
+            return self._losses_seconds(FEWEST_LOSS_STEPS)
         if kind == "pair":
             seconds = [each.seconds for _, each in self._findings.log if each.spec.kind == kind and not _compiles(each)]
         return max(seconds[-2:]) if seconds else _USUAL_SECONDS.get(kind, 1.0) * self._end_to_end
 
-    def _losses_seconds(self) -> float:
+    def loss_steps(self, trials: int) -> int:
+        """How long the losses can be followed in so many trials: a hundred steps, or what there is time for."""
+        left = self.left(self._reserve()) / trials
+        steps = range(STEPS, FEWEST_LOSS_STEPS - 1, -FEWEST_LOSS_STEPS)
+        return next((each for each in steps if self._losses_seconds(each) <= left), FEWEST_LOSS_STEPS)
+
+    def _losses_seconds(self, steps: int) -> float:
         """A short run at a small batch, whose steps take as long as launching does at least."""
         settings = self._findings.baseline.settings
         step = self._findings.resident_seconds(settings) or 0.0
@@ -69,7 +76,7 @@ class Purse:
         told = record.measurement.anatomy if record is not None and record.measurement is not None else None
         launching = 0.0 if told is None else told.host_step_seconds or 0.0
         small = max(step * min(1.0, LARGEST_BATCH / settings.batch_size), min(step, launching))
-        return STEPS * small + _STARTING_SECONDS
+        return steps * small + _STARTING_SECONDS
 
     def _reserve(self) -> float:
         """The fewest rounds, of the baseline and of what is held."""
