@@ -13,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
-from torch.utils.data import TensorDataset
+from torch.utils.data import DataLoader, TensorDataset
 
 from traindyno.core.loading import Decoder
 from traindyno.core.records import (
@@ -200,6 +200,13 @@ def test_what_data_by_name_takes_is_not_told_of_a_dataset() -> None:
     text = code("traindyno.apply", PLAIN, image_size=8)
     assert "image_size" not in text
     trained(text)
+
+
+def test_a_loader_given_as_dataset_gets_the_workers_that_were_found() -> None:
+    own = DataLoader(examples(), batch_size=2, num_workers=1, pin_memory=True)
+    bound: dict[str, Any] = {"model": tiny_model(), "dataset": own, "learning_rate": 0.1, "epochs": 1}
+    exec(code("traindyno.apply", PLAIN), bound)
+    assert bound["applied"].settings == PLAIN
 
 
 def test_a_loss_of_the_user_s_own_is_applied() -> None:

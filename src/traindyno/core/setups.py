@@ -7,6 +7,14 @@ import msgspec
 from traindyno.core.base import Record
 from traindyno.core.records import Settings, WorkloadSpec
 
+LOADER_SETTINGS = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers", "decoder")
+
+
+def step_settings(settings: Settings) -> Settings:
+    """The settings that a step on resident data depends on: nothing of the loader."""
+    plain = Settings(batch_size=settings.batch_size)
+    return msgspec.structs.replace(settings, **{name: getattr(plain, name) for name in LOADER_SETTINGS})
+
 
 class Setup(Record, frozen=True):
     """Where the examples come from, and the settings."""

@@ -26,6 +26,8 @@ LOADING = (
     "decoder",
     "memory_format",
 )
+OF_A_LOADER = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
+"""What `traindyno.apply` takes from a user's `DataLoader` where the settings do not name it."""
 CHECKPOINTING = (
     "# Activation checkpointing: in the model's forward, write torch.utils.checkpoint.checkpoint(block, x,",
     "# use_reentrant=False) for block(x), for each block of every outermost row (nn.Sequential, nn.ModuleList)",
@@ -119,11 +121,15 @@ def apply_arguments(setup: Setup, workload: WorkloadSpec) -> list[str]:
     return [argument for argument, used in wanted.items() if used]
 
 
-def settings_lines(name: str, values: dict[str, Any]) -> list[str]:
-    """A dict of those that are not torch's defaults, in one line or one for each."""
+def settings_lines(name: str, values: dict[str, Any], always: Sequence[str] = ()) -> list[str]:
+    """A dict of those that are not torch's defaults, and of `always`, in one line or one for each."""
     plain = msgspec.to_builtins(Settings(batch_size=0))
-    changed = {key: value for key, value in values.items() if key != "device" and value != plain[key]}
-    items = [f'"{key}": {quoted(value) if isinstance(value, str) else value}' for key, value in changed.items()]
+    told = {key: value for key, value in values.items() if key in always or value != plain[key]}
+    items = [
+        f'"{key}": {quoted(value) if isinstance(value, str) else value}'
+        for key, value in told.items()
+        if key != "device"
+    ]
     line = f"{name} = {{{', '.join(items)}}}"
     return [line] if len(line) <= WIDTH else [f"{name} = {{", *(f"    {item}," for item in items), "}"]
 

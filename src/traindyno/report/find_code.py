@@ -6,6 +6,7 @@ from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.setups import Setup
 from traindyno.report.code_text import (
     CHECKPOINTING,
+    OF_A_LOADER,
     apply_arguments,
     call_lines,
     compile_arguments,
@@ -75,7 +76,7 @@ def apply_code(setup: Setup, workload: WorkloadSpec) -> str:
         *apply_arguments(setup, workload),
     ]
     lines = [
-        *settings_lines("settings", msgspec.to_builtins(setup.settings)),
+        *settings_lines("settings", msgspec.to_builtins(setup.settings), () if named else OF_A_LOADER),
         *(OWN_LOSS if own else ()),
         *call_lines("applied = traindyno.apply", arguments),
         "for epoch in range(epochs):",

@@ -76,6 +76,7 @@ def test_compiled_code_is_kept_for_repeats_and_not_for_other_settings(monkeypatc
     spec = spec_of("plain", compile="default")
     first = cache_of(spec, monkeypatch)
     assert cache_of(msgspec.structs.replace(spec, repeat=1, seed=3), monkeypatch) == first
+    assert cache_of(spec_of("plain", compile="default", num_workers=4, decoder="simplejpeg"), monkeypatch) == first
     assert cache_of(spec_of("plain", compile="max-autotune"), monkeypatch) != first
     assert cache_of(spec_of("perceptron", compile="default"), monkeypatch) != first
     assert cache_of(msgspec.structs.replace(spec, kind="pair", against=spec.settings), monkeypatch) == first

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, field
 
-import msgspec
-
 from traindyno.analysis.find.rates import Rate, rate_of, resident_of
 from traindyno.analysis.find.rounds import Entry
 from traindyno.analysis.switch_candidates import Candidate
@@ -11,15 +9,13 @@ from traindyno.analysis.switch_losses import LossCheck
 from traindyno.core.answers.find import Attempt
 from traindyno.core.answers.interval import Interval
 from traindyno.core.records import Memory, Pair, Settings, TrialRecord
-from traindyno.core.setups import Setup
+from traindyno.core.setups import Setup, step_settings
 
 Effect = tuple[float, Interval]
 """A ratio with its interval."""
 
 Supplier = tuple[str, str]
 """Where examples come from, and how they are decoded."""
-
-LOADER_SETTINGS = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers", "decoder")
 
 
 @dataclass
@@ -122,9 +118,3 @@ class Findings:
 
     def resident_seconds(self, settings: Settings) -> float | None:
         return self.resident.get(step_settings(settings))
-
-
-def step_settings(settings: Settings) -> Settings:
-    """The settings that a step on resident data depends on: nothing of the loader."""
-    plain = Settings(batch_size=settings.batch_size)
-    return msgspec.structs.replace(settings, **{name: getattr(plain, name) for name in LOADER_SETTINGS})

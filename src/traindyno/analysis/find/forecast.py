@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from traindyno.analysis.find.findings import Findings, Supplier, step_settings
+from traindyno.analysis.find.findings import Findings, Supplier
 from traindyno.analysis.find.rates import sustained
 from traindyno.analysis.loader_fit import read_parts
 from traindyno.analysis.loader_parts import LoaderParts
 from traindyno.analysis.worker_estimates import Estimate, Known, estimate_counts
 from traindyno.core.records import Settings, TrialRecord
-from traindyno.core.setups import Setup
+from traindyno.core.setups import Setup, step_settings
 
 FASTER_STEP = 1 / 3
 """How much faster a step may become at best, when it is asked whether a faster step would help at all."""

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 from traindyno.analysis.find.attempts import NO_TIME
 from traindyno.analysis.find.choice import Choice, setup_of
-from traindyno.analysis.find.findings import Findings, step_settings
+from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.words import between, times
 from traindyno.analysis.switch_candidates import Value, value_words
 from traindyno.core.answers.find import Finalist, Headroom
 from traindyno.core.requests import FindRequest
+from traindyno.core.setups import step_settings
 from traindyno.core.units import format_percent, format_rate
 
 MISSED_BY = 0.05

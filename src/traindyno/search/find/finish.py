@@ -1,10 +1,9 @@
 """The end of a search: the margin of memory, the rounds that prove the gain, and a last look at the step."""
 
 from traindyno.analysis.find.choice import choose, setup_of
-from traindyno.analysis.find.findings import step_settings
 from traindyno.analysis.find.rounds import BASELINE, FEWEST_ROUNDS, Entry
 from traindyno.analysis.find.simpler import near_equals, predicted_rate
-from traindyno.core.setups import Setup
+from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.giving_up import give_up
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.rounds import one_round

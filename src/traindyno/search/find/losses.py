@@ -8,9 +8,9 @@ import math
 
 import msgspec
 
-from traindyno.analysis.find.findings import step_settings
 from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall
 from traindyno.core.records import Budget, Settings, TrialRecord
+from traindyno.core.setups import step_settings
 from traindyno.search.find.giving_up import give_up
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.replaying import Trying, Wanted

@@ -9,6 +9,9 @@ from traindyno.search.find.goal import Goal
 COMPILING_SECONDS = 60.0
 """Assumed of a model that has not been compiled yet."""
 
+COMPILED_SECONDS = 15.0
+"""Assumed of the start of one that has."""
+
 FEWEST_LOSS_STEPS = 25
 _STARTING_SECONDS = 2.0
 _USUAL_SECONDS: dict[TrialKind, float] = {"pair": 2.0}
@@ -42,7 +45,8 @@ class Purse:
         if step_seconds is None or told is None:
             return self._end_to_end
         shortest = min(self._baseline, _STARTING_SECONDS + 2 * self._trial_seconds)
-        return max(shortest, self._baseline * min(1.0, step_seconds / told.step_seconds))
+        compiled = COMPILED_SECONDS if self._is_compiled and not self._was_compiled else 0.0
+        return compiled + max(shortest, self._baseline * min(1.0, step_seconds / told.step_seconds))
 
     def entries_paid_for(self) -> int:
         """How many ways to train the fewest rounds can be paid for, the baseline among them."""
@@ -59,8 +63,18 @@ class Purse:
         if kind == "losses":
             return self._losses_seconds(FEWEST_LOSS_STEPS)
         if kind == "pair":
-            seconds = [each.seconds for _, each in self._findings.log if each.spec.kind == kind and not _compiles(each)]
+            pairs = [each for _, each in self._findings.log if each.spec.kind == kind]
+            alike = [each.seconds for each in pairs if _compiles(each) == self._is_compiled]
+            seconds = [min(alike[-2:])] if alike else []
         return max(seconds[-2:]) if seconds else _USUAL_SECONDS.get(kind, 1.0) * self._end_to_end
+
+    @property
+    def _is_compiled(self) -> bool:
+        return self._findings.held.settings.compile != "none"
+
+    @property
+    def _was_compiled(self) -> bool:
+        return self._findings.baseline.settings.compile != "none"
 
     def loss_steps(self, trials: int) -> int:
         """How long the losses can be followed in so many trials: a hundred steps, or what there is time for."""

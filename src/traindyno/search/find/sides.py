@@ -1,9 +1,10 @@
 """Which side to search: the data's or the step's, by what each could gain at best."""
 
 from traindyno.analysis.find.attempts import not_tried
-from traindyno.analysis.find.findings import Findings, step_settings
+from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import step_gain, waiting_gain
 from traindyno.core.records import Settings
+from traindyno.core.setups import step_settings
 from traindyno.core.units import format_percent
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.moves import StepSearch

@@ -7,13 +7,12 @@ taken, once it ran with the margin of memory held back.
 from collections.abc import Iterator
 
 from traindyno.analysis.find.attempts import out_of_time
-from traindyno.analysis.find.findings import step_settings
 from traindyno.analysis.find.forecast import estimates_of
 from traindyno.analysis.find.simpler import predicted_rate
 from traindyno.analysis.worker_choice import fewest_near_best
 from traindyno.core.answers.find import Attempt
 from traindyno.core.records import TrialRecord
-from traindyno.core.setups import Setup
+from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.trials import changed
 from traindyno.search.find.worker_trials import allowed_counts

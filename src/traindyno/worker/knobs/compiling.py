@@ -5,12 +5,14 @@ import os
 from collections.abc import Callable
 from typing import TypeVar
 
+import msgspec
 import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
 from traindyno.core.codec import encode
 from traindyno.core.records import CompileMode, Settings, TrialSpec
+from traindyno.core.setups import step_settings
 
 T = TypeVar("T")
 _MODES: dict[CompileMode, str | None] = {
@@ -22,16 +24,17 @@ _WITH_GRAPHS = ("reduce-overhead", "max-autotune")
 
 
 def use_own_cache(spec: TrialSpec) -> None:
-    """Keep compiled code in a folder of these settings alone, within that of the runner.
+    """Keep compiled code in a folder of this step alone, within that of the runner.
 
-    So the first compilation of any settings starts from nothing, whatever was compiled before, and every later one
-    finds its work done, in whichever trial. Torch and Triton read these variables when they first compile, which is
-    later.
+    So the first compilation of a step starts from nothing, whatever was compiled before, and every later one finds its
+    work done, in whichever trial; where its batches come from does not matter. Torch and Triton read these variables
+    when they first compile, which is later.
     """
     runners = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     if runners is None:
         return
-    likeness = encode((spec.workload, spec.settings))
+    workload = msgspec.structs.replace(spec.workload, data="", skip_bad=False)
+    likeness = encode((workload, step_settings(spec.settings)))
     own = f"{runners}/{hashlib.sha256(likeness.encode()).hexdigest()[:16]}"
     os.environ |= {"TORCHINDUCTOR_CACHE_DIR": own, "TRITON_CACHE_DIR": f"{own}/triton"}
 
