@@ -118,7 +118,7 @@ def test_closing_waits_for_the_item_in_work_and_leaves_no_thread() -> None:
 def test_without_a_gpu_there_is_no_decoding_on_it() -> None:
     with pytest.raises(UsageError, match="nvjpeg needs a GPU") as caught:
         GpuDecoder([], torch.device("cpu"), SIZE)
-    assert "--decoder" in (caught.value.hint or "")
+    assert "the decoder pil" in (caught.value.hint or "")
 
 
 def test_without_triton_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,4 +310,4 @@ def test_the_stream_that_decodes_may_be_behind_too(monkeypatch: pytest.MonkeyPat
 def test_an_image_that_only_the_gpu_finds_bad_is_named_with_a_decoder_that_can_leave_it_out() -> None:
     with pytest.raises(BadExampleError, match=r"7\.jpg cannot be used") as raised:
         decoded_on_host(torch.zeros(16, dtype=torch.uint8), "7.jpg")
-    assert "--decoder pil" in str(raised.value.hint)
+    assert "the decoder pil" in str(raised.value.hint)

@@ -77,6 +77,9 @@ def test_compiled_code_is_kept_for_repeats_and_not_for_other_settings(monkeypatc
     first = cache_of(spec, monkeypatch)
     assert cache_of(msgspec.structs.replace(spec, repeat=1, seed=3), monkeypatch) == first
     assert cache_of(spec_of("plain", compile="default", num_workers=4, decoder="simplejpeg"), monkeypatch) == first
+    use_own_cache(spec)
+    use_own_cache(spec)
+    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(first)
     assert cache_of(spec_of("plain", compile="max-autotune"), monkeypatch) != first
     assert cache_of(spec_of("perceptron", compile="default"), monkeypatch) != first
     assert cache_of(msgspec.structs.replace(spec, kind="pair", against=spec.settings), monkeypatch) == first

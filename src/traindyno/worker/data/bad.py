@@ -29,11 +29,12 @@ class BadExampleError(TraindynoError):
     """One example cannot be used; `name` says which.
 
     A loader rebuilds what its worker raised from one text with the whole traceback around it, so a message like that
-    is cut back to the sentence at its end.
+    is cut back to the sentence at its end, without the hint that follows it.
     """
 
     def __init__(self, message: str, hint: str | None = SKIP_BAD_HINT, name: str = "") -> None:
-        super().__init__(message.rpartition(f"{type(self).__name__}: ")[2].strip(), hint)
+        sentence = message.rpartition(f"{type(self).__name__}: ")[2].partition("\nhint: ")[0]
+        super().__init__(sentence.strip(), hint)
         self.name = name
 
 

@@ -20,6 +20,7 @@ _MODES: dict[CompileMode, str | None] = {
     "reduce-overhead": "reduce-overhead",
     "max-autotune": "max-autotune",
 }
+_OF_A_STEP = "step-"
 _WITH_GRAPHS = ("reduce-overhead", "max-autotune")
 
 
@@ -30,12 +31,14 @@ def use_own_cache(spec: TrialSpec) -> None:
     work done, in whichever trial; where its batches come from does not matter. Torch and Triton read these variables
     when they first compile, which is later.
     """
-    runners = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    if runners is None:
+    given = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    if given is None:
         return
+    parent, name = os.path.split(given)
+    runners = parent if name.startswith(_OF_A_STEP) else given
     workload = msgspec.structs.replace(spec.workload, data="", skip_bad=False)
     likeness = encode((workload, step_settings(spec.settings)))
-    own = f"{runners}/{hashlib.sha256(likeness.encode()).hexdigest()[:16]}"
+    own = f"{runners}/{_OF_A_STEP}{hashlib.sha256(likeness.encode()).hexdigest()[:16]}"
     os.environ |= {"TORCHINDUCTOR_CACHE_DIR": own, "TRITON_CACHE_DIR": f"{own}/triton"}
 
 
