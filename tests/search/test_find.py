@@ -397,3 +397,27 @@ def test_a_plan_without_data_keeps_to_its_budget(budget: float) -> None:
     history = search(goal_of(has_data=False, budget_seconds=budget), "alpha_seconds=0.1")
     assert sum(record.seconds for record in history) <= 1.15 * budget
     assert rounds_of(history)
+
+
+def test_a_baseline_that_was_disturbed_is_looked_at_again() -> None:
+    """Its first process is ten times too slow and says so by its blocks; training seems not to wait for data."""
+
+    def disturb(record: TrialRecord) -> TrialRecord:
+        found = record.measurement
+        if record.spec.kind != "feed" or record.spec.repeat != 0 or record.spec.settings != BASELINE or found is None:
+            return record
+        slow = [10.0 if index % 3 else 1.0 for index in range(len(found.blocks))]
+        blocks = tuple(
+            msgspec.structs.replace(block, seconds=by * block.seconds)
+            for block, by in zip(found.blocks, slow, strict=True)
+        )
+        assert found.loading is not None
+        loading = msgspec.structs.replace(found.loading, resident_step_seconds=6 * found.step_seconds)
+        return msgspec.structs.replace(
+            record, measurement=msgspec.structs.replace(found, blocks=blocks, loading=loading)
+        )
+
+    goal = goal_of()
+    history = search(goal, tamper=disturb)
+    assert [record.spec.repeat for record in history[:2]] == [0, 1]
+    assert answer_of(goal, history).recommended.settings["num_workers"] >= 8

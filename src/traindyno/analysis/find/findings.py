@@ -65,17 +65,22 @@ class Findings:
         if record.measurement is None:
             return
         self.memory[step_settings(setup.settings)] = record.measurement.memory
-        resident = resident_of(record.measurement)
-        if resident is not None:
-            self.resident[step_settings(setup.settings)] = resident.step_seconds
-        elif record.spec.kind == "speed":
-            self.resident[step_settings(setup.settings)] = record.measurement.step_seconds
+        self.note_resident(record)
 
     def note_resident(self, record: TrialRecord) -> None:
-        """A step on resident data."""
-        if record.measurement is not None:
-            self.resident[step_settings(record.spec.settings)] = record.measurement.step_seconds
-            self.memory[step_settings(record.spec.settings)] = record.measurement.memory
+        """What a trial says of a step on resident data, if it does.
+
+        What disturbs a process only ever slows it down: of several readings the shortest counts.
+        """
+        if record.measurement is None:
+            return
+        resident, step = resident_of(record.measurement), step_settings(record.spec.settings)
+        if record.spec.kind in ("speed", "fit"):
+            self.memory[step] = record.measurement.memory
+        seconds = record.measurement.step_seconds if record.spec.kind == "speed" else None
+        seconds = seconds if resident is None else resident.step_seconds
+        if seconds is not None:
+            self.resident[step] = min(seconds, self.resident.get(step, seconds))
 
     def note_pair(self, settings: Settings, against: Settings, pair: Pair) -> None:
         """A pair says what both of its steps take; what took turns is comparable, so that one scale is kept."""

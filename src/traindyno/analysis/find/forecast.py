@@ -10,6 +10,7 @@ import msgspec
 
 from traindyno.analysis.find.findings import Findings, Supplier
 from traindyno.analysis.find.rates import sustained
+from traindyno.analysis.intervals import median
 from traindyno.analysis.loader_fit import read_parts
 from traindyno.analysis.loader_parts import LoaderParts
 from traindyno.analysis.worker_estimates import Estimate, Known, estimate_counts
@@ -94,7 +95,7 @@ def waiting_gain(findings: Findings, setup: Setup) -> float:
             for seconds, loading in told
             if loading is not None and loading.resident_step_seconds
         ]
-        return max(1.0, min(ratios)) if ratios else 1.0
+        return max(1.0, median(ratios)) if ratios else 1.0
     foretold, resident = forecast_seconds(findings, setup), findings.resident_seconds(setup.settings)
     return 1.0 if foretold is None or resident is None else max(1.0, foretold / resident)
 
