@@ -32,7 +32,7 @@ from traindyno.machine.settings_files import read_settings_file
 
 COUNTS = st.integers(min_value=1, max_value=1 << 40)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
-NUMBERS = st.floats(allow_nan=False)
+GAINS = st.floats(min_value=0, exclude_min=True, allow_nan=False, allow_infinity=False)
 SETTINGS = st.builds(
     Settings,
     batch_size=COUNTS,
@@ -65,8 +65,8 @@ FILES = st.builds(
     data=st.none() | TEXTS,
     workload=st.none() | WORKLOADS,
     baseline=st.none() | st.builds(Setup, data=TEXTS, settings=SETTINGS),
-    speedup=st.none() | NUMBERS,
-    speedup_ci95=st.none() | st.tuples(NUMBERS, NUMBERS),
+    speedup=st.none() | GAINS,
+    speedup_ci95=st.none() | st.tuples(GAINS, GAINS).map(lambda ends: (min(ends), max(ends))),
     confirmed=st.none() | st.booleans(),
     simulated=st.none() | st.booleans(),
     study=st.none() | TEXTS,
@@ -271,3 +271,9 @@ def test_settings_of_a_script_are_checked_alike() -> None:
     with pytest.raises(UsageError, match="the settings: there is no 'batchsize'") as raised:
         check_settings_table({"batchsize": 8}, "the settings")
     assert raised.value.hint == "did you mean batch_size?"
+
+
+@pytest.mark.parametrize("line", ["speedup = nan", "speedup = -3.0", "speedup = inf", "ci95 = [5.0, 1.0]"])
+def test_a_gain_that_cannot_be_is_refused(line: str) -> None:
+    with pytest.raises(UsageError, match="gain"):
+        parse_settings_file(f"[gain]\n{line}\n", "my.toml")

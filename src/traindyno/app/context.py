@@ -1,6 +1,6 @@
 """What a use case is told besides its request: where to keep records, whom to tell, what to continue."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from traindyno.core.events import Emit, Event
@@ -14,10 +14,16 @@ def ignore(event: Event) -> None:
 
 @dataclass(frozen=True)
 class Context:
-    """`resume` names an unfinished study to take up instead of beginning a new one."""
+    """`resume` names an unfinished study to take up instead of beginning a new one.
+
+    Of such a study `moved` says where code of the user's own lies now, by the name that it had, and
+    `time_budget_seconds` is what its rest may take, if that was said anew.
+    """
 
     store: str = DEFAULT_STORE
     name: str | None = None
     emit: Emit = ignore
     should_stop: Callable[[], bool] = field(default=lambda: False)
     resume: str | None = None
+    moved: Mapping[str, str] = field(default_factory=dict)
+    time_budget_seconds: float | None = None

@@ -11,18 +11,17 @@ from traindyno.analysis.find.answer import conclude_find
 from traindyno.analysis.loader_budget import LoaderRoom
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.app.context import Context
-from traindyno.app.decoders import usable_decoders
 from traindyno.app.documents import finished_document
 from traindyno.app.fed import drive_fed
 from traindyno.app.find_checks import check_find, check_written
 from traindyno.app.find_words import plan_lines
-from traindyno.app.loader_room import RoomyRunner, loader_room
-from traindyno.app.loader_workload import data_of, usable_cpus
+from traindyno.app.loader_room import RoomyRunner
+from traindyno.app.loader_workload import data_of
 from traindyno.app.preparing import PREPARED, PreparingRunner
-from traindyno.app.situations import situation_of
 from traindyno.app.specs import first_spec
 from traindyno.app.study import Study, open_study, stops_study
-from traindyno.app.workshop import SIMULATED_DEVICE, open_workshop
+from traindyno.app.surroundings import situation_within, surroundings_of
+from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, FindAnswer
 from traindyno.core.errors import NothingMeasuredError, TraindynoError
 from traindyno.core.events import Notice
@@ -78,10 +77,11 @@ def find_goal(request: FindRequest, *, has_data: bool) -> Goal:
         baseline=Setup(data=data, settings=request.settings),
         has_data=has_data,
         usable_cpus=around.usable_cpus,
-        candidates=_candidates(request),
+        candidates=_candidates(request, around),
         decoders=(request.settings.decoder,) if "decoder" in request.keep else around.decoders,
         also=request.also,
         prepare=None if request.prepare is None else f"{PREPARED}{request.prepare}",
+        is_prepared=around.is_prepared,
         keep=request.keep,
         batch_range=request.batch_range,
         room=LoaderRoom(
@@ -96,26 +96,12 @@ def find_goal(request: FindRequest, *, has_data: bool) -> Goal:
     )
 
 
-def surroundings_of(request: FindRequest) -> Surroundings:
-    """What this machine has for the search now."""
-    bench = request.bench
-    room = LoaderRoom() if bench.device == SIMULATED_DEVICE else loader_room()
-    return Surroundings(
-        usable_cpus=usable_cpus(bench, request.local_ranks),
-        decoders=usable_decoders(bench, request.workload.data, request.settings),
-        shared_free_bytes=room.shared_free_bytes,
-        available_bytes=room.available_bytes,
-        open_files=room.open_files,
-    )
-
-
-def _candidates(request: FindRequest) -> tuple[Candidate, ...]:
+def _candidates(request: FindRequest, around: Surroundings) -> tuple[Candidate, ...]:
     """The switches that are not kept."""
     skip = [name for name in request.keep if name in SWITCHES]
     if len(skip) == len(SWITCHES):
         return ()
-    situation = situation_of(request.workload, request.settings, request.bench, local_ranks=request.local_ranks)
-    return find_candidates(situation, skip=skip)
+    return find_candidates(situation_within(around, request), skip=skip)
 
 
 def _runner(study: Study, request: FindRequest, context: Context) -> RoomyRunner | PreparingRunner:

@@ -5,25 +5,35 @@ from pathlib import Path
 
 import msgspec
 
-from traindyno.app.loader_workload import HOW_TO_NAME_DATA, SYNTHETIC, check_decoder, check_ranks, other_sources
+from traindyno.app.loader_workload import (
+    HOW_TO_NAME_DATA,
+    MEMORY,
+    SYNTHETIC,
+    check_decoder,
+    check_ranks,
+    has_data,
+    other_sources,
+)
 from traindyno.app.preparing import PREPARED, check_folder
+from traindyno.app.source_checks import check_source
 from traindyno.core.errors import UsageError
 from traindyno.core.keeping import AUGMENTATION, DATA
 from traindyno.core.requests import FindRequest
 from traindyno.core.setting_checks import check_settings
 from traindyno.core.toml_text import toml_lines, toml_value
 
-IN_FILES = ("folder", "cifar10", "prepared")
-"""Kinds of sources whose path must be there; that of shards is a pattern."""
 
+def check_find(request: FindRequest, *, data_is_there: bool = True) -> FindRequest:
+    """The request with its other sources written out; what contradicts itself, or could only fail later, is refused.
 
-def check_find(request: FindRequest) -> FindRequest:
-    """The request with its other sources written out; what contradicts itself, or could only fail later, is refused."""
+    Data that is made when the study begins need not be there before.
+    """
     check_decoder(request.settings.decoder, request.bench.device)
     check_settings(request.settings, request.workload.mode, request.bench.device)
     check_ranks(request.local_ranks)
     _check_batch(request)
     _check_training(request)
+    _check_data(request, data_is_there)
     _check_sources(request)
     _check_preparing(request)
     return msgspec.structs.replace(request, also=other_sources(request.also, request.workload))
@@ -54,8 +64,18 @@ def _check_training(request: FindRequest) -> None:
     for name, value in (("epochs", request.epochs), ("learning_rate", request.learning_rate)):
         if value is not None and not 0 < value < math.inf:
             raise UsageError(f"{name.replace('_', ' ')} of {value:g} cannot be meant", "write a number above 0")
+    if request.epochs is not None and request.epoch_examples is None and not has_data(request.workload):
+        raise UsageError(
+            "without stored data nobody knows how many examples an epoch has, and so how long --epochs take",
+            "give --epoch-examples N, or leave --epochs away",
+        )
     if request.repeats < 1:
         raise UsageError("at least one round is needed", "--repeats starts at 1")
+
+
+def _check_data(request: FindRequest, is_there: bool) -> None:
+    if request.workload.data != SYNTHETIC:
+        check_source(request.workload.data, "--data", is_there=is_there and not _simulated(request))
 
 
 def _check_sources(request: FindRequest) -> None:
@@ -64,9 +84,8 @@ def _check_sources(request: FindRequest) -> None:
     if request.also and request.workload.data == SYNTHETIC and not request.workload.runs_user_code:
         raise UsageError("no stored data was named that --also could have another source for", HOW_TO_NAME_DATA)
     for source in request.also:
-        scheme, _, path = source.removeprefix("memory:").partition(":")
-        if scheme in IN_FILES and not _simulated(request) and not Path(path).expanduser().exists():
-            raise UsageError(f"there is no {path}, which --also {source} names", "check the path")
+        if source != MEMORY:
+            check_source(source, "--also", is_there=not _simulated(request))
 
 
 def _check_preparing(request: FindRequest) -> None:

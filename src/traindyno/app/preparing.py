@@ -101,6 +101,15 @@ def request_for(workload: WorkloadSpec, folder: Path) -> "PrepareRequest":
     return PrepareRequest(source=workload.data, shorter_side=side)
 
 
+def is_prepared(folder: Path, workload: WorkloadSpec) -> bool:
+    """Whether the workload's data was prepared there, to its end."""
+    from traindyno.worker.data.prepared_format import read_header
+    from traindyno.worker.data.preparing_source import same_source
+
+    there = read_header(folder.expanduser())
+    return there is not None and there.finished and same_source(there.request.source, workload.data)
+
+
 def check_folder(source: str, folder: Path) -> None:
     """Refuse a folder that holds anything but this data, prepared in whole or in part."""
     from traindyno.worker.data.prepared_format import read_header

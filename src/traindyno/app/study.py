@@ -12,6 +12,7 @@ import msgspec
 from traindyno.analysis.probes import counts, not_applicable
 from traindyno.app.context import DEFAULT_STORE, Context
 from traindyno.app.preparing import PREPARING
+from traindyno.app.sources import relocated
 from traindyno.app.watching import StudyWatcher
 from traindyno.app.workshop import Workshop
 from traindyno.core.codec import plain
@@ -25,6 +26,8 @@ from traindyno.search.strategy import Proposal, Strategy
 from traindyno.store.ledger import Lease, StudyRow, StudyState, owner_here
 
 LEASE_SECONDS = 120.0
+SHORTEST_SECONDS = 60.0
+"""A budget shorter than this is rarely long enough for anything."""
 RETRIES = 2
 REPEATABLE = (Outcome.INTERRUPTED, Outcome.KILLED, Outcome.INFRASTRUCTURE)
 
@@ -65,9 +68,20 @@ class Study:
     @property
     def resume_command(self) -> str:
         """What to type to go on: code of the user's own must be named again, and the store must be the same."""
+        return self.resume_within(self._context.time_budget_seconds)
+
+    def resume_within(self, budget_seconds: float | None) -> str:
+        """The same with a time budget for the rest."""
         own = [workload.model for workload in workloads_of(self.row.request) if workload.runs_user_code]
-        models = [word for model in own for word in ("--model", model)]
-        return f"{shlex.join(['traindyno', 'resume', self.row.name, *models])}{self.store_option}"
+        models = [word for model in own for word in ("--model", self._context.moved.get(model, model))]
+        budget = [] if budget_seconds is None else ["--time-budget", f"{budget_seconds:.12g}s"]
+        return f"{shlex.join(['traindyno', 'resume', self.row.name, *models, *budget])}{self.store_option}"
+
+    @property
+    def longer_command(self) -> str:
+        """What to type to go on with more time than there was: twice as much, and a minute at least."""
+        budget = self.workshop.bench.time_budget_seconds
+        return self.resume_within(None if budget is None else max(SHORTEST_SECONDS, 2 * budget))
 
     @property
     def store_option(self) -> str:
@@ -146,12 +160,15 @@ class Study:
         )
         log = self.workshop.log_folder / self.row.name / f"{ordinal:04d}.log"
         try:
-            record = self.workshop.runner.run(proposal.spec, watcher, log)
+            record = self.workshop.runner.run(relocated(proposal.spec, self._context.moved), watcher, log)
         except BaseException:
             ledger.release(lease)
             raise
         record = msgspec.structs.replace(
-            _with_log(record, log), conditions=watcher.conditions(), series=record.series or watcher.series()
+            _with_log(record, log),
+            spec=proposal.spec,
+            conditions=watcher.conditions(),
+            series=record.series or watcher.series(),
         )
         if (longer := self._longer_before(record)) is None:
             ledger.commit(lease, record)
@@ -201,7 +218,7 @@ class Study:
     def cut_before(self, result: str) -> TraindynoError | None:
         """The error to raise when the study was cut short before it had any `result`."""
         if self.cut == "budget":
-            return BudgetSpentError(f"the time budget ended before any {result}", "give a longer --time-budget")
+            return BudgetSpentError(f"the time budget ended before any {result}", self.longer_command)
         if self.cut == "interrupted":
             return StoppedError(f"stopped before any {result}", self.resume_command)
         return None
@@ -301,6 +318,8 @@ def _differences(then: MachineFacts, now: MachineFacts) -> Iterator[tuple[str, o
     for what in ("hostname", "torch", "cuda", "cpu_model"):
         if getattr(then, what) != getattr(now, what):
             yield what, getattr(then, what), getattr(now, what)
+    if None not in (then.cpus_usable, now.cpus_usable) and then.cpus_usable != now.cpus_usable:
+        yield "so many usable CPUs:", then.cpus_usable, now.cpus_usable
     before, after = ([gpu.uuid for gpu in facts.gpus] for facts in (then, now))
     if before != after:
         yield "the GPUs", ", ".join(before) or "none", ", ".join(after) or "none"

@@ -18,7 +18,7 @@ from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, VerifyAnswer
 from traindyno.core.errors import NothingMeasuredError, UsageError
-from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
+from traindyno.core.records import Budget, TrialSpec, WorkloadSpec
 from traindyno.core.requests import Bench, VerifyRequest
 from traindyno.core.setting_checks import check_settings
 from traindyno.core.settings_file import settings_of
@@ -51,8 +51,8 @@ def verify_request(
             "verify takes a file that `traindyno find --export-toml FILE` wrote",
         )
     workload = _named(file.workload, named_again)
-    # A whole file names every setting but the device, so that nothing is filled up here but that.
-    settings = settings_of(file, Settings(batch_size=file.baseline.settings.batch_size))
+    # A file written by hand may name no more than what differs from its baseline.
+    settings = settings_of(file, file.baseline.settings)
     return VerifyRequest(
         workload=workload,
         bench=bench,

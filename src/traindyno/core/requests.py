@@ -155,9 +155,15 @@ class SoakRequest(Record, frozen=True, tag_field="command", tag="soak"):
 
 
 class Surroundings(Record, frozen=True):
-    """What a machine had for a search when it began; the search rests on it, also when it is resumed."""
+    """What a machine had for a search when it began; the search rests on it, also when it is resumed.
+
+    `is_prepared` says that the set which may be prepared was there already.
+    """
 
     usable_cpus: float
+    physical_cores: int | None = None
+    has_cpp_compiler: bool = False
+    is_prepared: bool = False
     decoders: tuple[Decoder, ...] = ()
     shared_free_bytes: int | None = None
     available_bytes: int | None = None

@@ -3,6 +3,7 @@
 The device is no part of it: a file from one machine is used on others, and each chooses the device where it is used.
 """
 
+import math
 import tomllib
 from collections.abc import Mapping
 from typing import Any, get_type_hints
@@ -20,6 +21,7 @@ LEAST = {"batch_size": 1, "num_workers": 0, "prefetch_factor": 1, "accumulation_
 LEAST_OF_WORKLOAD = {"image_size": 1, "classes": 1, "conv1_stride": 1}
 GAIN = {"speedup": float, "ci95": tuple[float, float], "confirmed": bool, "simulated": bool, "study": str}
 SOURCE = {"data": str}
+SYNTHETIC = "synthetic:"
 TABLES = ("settings", "source", "workload", "baseline", "gain")
 
 
@@ -32,7 +34,7 @@ def parse_settings_file(text: str, name: str) -> SettingsFile:
     tables = checked_tables(_with_settings(content, name), TABLES, name, _home_of, Settings.__struct_fields__)
     settings = check_settings_table(tables["settings"], f"{name}, [settings]")
     source = checked_table(tables["source"], SOURCE, f"{name}, [source]", _home_of)
-    gain = checked_table(tables["gain"], GAIN, f"{name}, [gain]", _home_of)
+    gain = _checked_gain(checked_table(tables["gain"], GAIN, f"{name}, [gain]", _home_of), f"{name}, [gain]")
     data = source.get("data")
     baseline = _baseline(tables["baseline"], settings, data, f"{name}, [baseline]")
     workload = _workload(tables["workload"], baseline.data if baseline else data, f"{name}, [workload]")
@@ -47,6 +49,16 @@ def parse_settings_file(text: str, name: str) -> SettingsFile:
         simulated=gain.get("simulated"),
         study=gain.get("study"),
     )
+
+
+def _checked_gain(gain: dict[str, Any], where: str) -> dict[str, Any]:
+    """A gain is a positive number, and its interval has a lower and an upper end."""
+    speedup, ends = gain.get("speedup"), gain.get("ci95")
+    if speedup is not None and not 0 < speedup < math.inf:
+        raise UsageError(f"{where}: a speedup of {speedup} cannot be", "write a number above 0, such as 1.5")
+    if ends is not None and not 0 <= ends[0] <= ends[1]:
+        raise UsageError(f"{where}: {list(ends)} is no interval", "write its lower end first, such as [1.4, 1.6]")
+    return gain
 
 
 def check_settings_table(values: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -64,12 +76,19 @@ def format_settings_file(file: SettingsFile) -> str:
     parts = [
         "\n".join(f"# {line}" for line in head_lines(file)),
         _table("settings", _in_order(_without_device(file.settings)), None, baseline_beside(file)),
-        _table("source", {"data": file.data}, "Where the examples come from."),
+        _table("source", _source_fields(file), "Where the examples come from."),
         _table("workload", _fields(file.workload), "What the settings were found for; another may want others."),
         _table("baseline", _baseline_fields(file.baseline), "What they were compared with."),
         _table("gain", _gain_fields(file), "How much faster than the baseline, and the study that measured it."),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _source_fields(file: SettingsFile) -> dict[str, Any]:
+    """Data of the user's own code comes with the code, and has no name of its own."""
+    workload = file.workload
+    unnamed = workload is not None and workload.runs_user_code and file.data == SYNTHETIC
+    return {} if unnamed else {"data": file.data}
 
 
 def _with_settings(content: dict[str, Any], name: str) -> dict[str, Any]:

@@ -22,7 +22,6 @@ def training_time(
     if request.epochs is None or examples is None:
         return None
     before, after = (_seconds(request.epochs, examples, *each) for each in (baseline, recommended))
-    once = _seconds(1.0, examples, *recommended)
     return TrainingTime(
         epochs=request.epochs,
         examples=examples,
@@ -30,7 +29,7 @@ def training_time(
         baseline_ci95=before[1],
         seconds=after[0],
         ci95=after[1],
-        epoch_seconds=once[0],
+        epoch_seconds=after[0] / request.epochs,
     )
 
 

@@ -65,7 +65,7 @@ def still_holds(speedup: float, ci95: Interval, promised: float | None) -> bool 
 
 
 def _holds(recommended: Finalist, promised: float | None) -> bool | None:
-    if not recommended.changes:
+    if not recommended.changes or not recommended.confirmed:
         return None
     return still_holds(recommended.speedup, recommended.speedup_ci95, promised)
 
@@ -85,6 +85,8 @@ def _verdict(recommended: Finalist, promised: float | None) -> str:
     now = f"{times(recommended.speedup)} as fast as the baseline ({between(recommended.speedup_ci95)})"
     told = "" if promised is None else f", and {times(promised)} was promised"
     holds = _holds(recommended, promised)
+    if not recommended.confirmed:
+        return f"It is open whether the gain still holds: only one round was finished, in which it was {now}{told}."
     if holds is None:
         return f"It is open whether the gain still holds: {now}{told}. More --repeats would tell."
     return f"The gain {'holds' if holds else 'does not hold'} here: {now}{told}."

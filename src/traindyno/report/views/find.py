@@ -137,7 +137,8 @@ def _constraint_lines(answer: FindAnswer) -> tuple[str, ...]:
 
 def _offer_line(offer: Remedy) -> str:
     how = f": {one_line(offer.command, 400)}" if offer.command else ""
-    return f"Offered, not used: {one_line(offer.action, 200)} (predicted {speed_words(offer.predicted_speedup)}){how}"
+    again = f"predicted: {speed_words(offer.predicted_speedup)} as fast as what is recommended"
+    return f"Offered, not used: {one_line(offer.action, 200)} ({again}){how}"
 
 
 FIND = View(

@@ -9,7 +9,7 @@ from traindyno.core.setups import Setup
 
 class Goal(Record, frozen=True):
     """`keep` names what must not change. `batch_range` are the ends for a free batch, `also` other sources of the same
-    examples, `prepare` a source that has yet to be made, `decoders` those that run here, `candidates` the switches.
+    examples, `prepare` a source that has yet to be made unless it `is_prepared`, `decoders` those that run here, `candidates` the switches.
 
     Of the memory `margin` is held back. Without `budget_seconds` the search takes the time it needs.
     """
@@ -21,6 +21,7 @@ class Goal(Record, frozen=True):
     decoders: tuple[Decoder, ...] = ()
     also: tuple[str, ...] = ()
     prepare: str | None = None
+    is_prepared: bool = False
     keep: tuple[str, ...] = ()
     batch_range: tuple[int, int] | None = None
     room: LoaderRoom = LoaderRoom()

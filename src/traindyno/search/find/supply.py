@@ -71,12 +71,14 @@ class SupplySearch:
         held, goal = self._findings.held, self._goal
         if goal.prepare is None or goal.prepare == held.data or not goal.may_change("data"):
             return None
-        seconds = preparing_seconds(self._findings)
+        seconds = 0.0 if goal.is_prepared else preparing_seconds(self._findings)
         if self._purse.affords("probe", extra_seconds=seconds):
             plain = {"decoder": goal.baseline.settings.decoder}
             return changed(msgspec.structs.replace(held, data=goal.prepare), plain)
         why = f"preparing the data would take about {format_seconds(seconds)}, and the time budget does not reach"
-        self._findings.attempts.append(not_tried("data", f"data={goal.prepare}", why))
+        attempt = not_tried("data", f"data={goal.prepare}", why)
+        if attempt not in self._findings.attempts:
+            self._findings.attempts.append(attempt)
         return None
 
     def _try_later(self, setup: Setup) -> Trying[None]:
