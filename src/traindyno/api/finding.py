@@ -1,20 +1,27 @@
 """The fastest settings: `find`; and whether they still are: `verify`."""
 
+import warnings
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from traindyno.api.options import ask, bench_of, given_settings, split, without_settings, workload_of
 from traindyno.app.context import DEFAULT_STORE, Context
 from traindyno.core.answers import Document, FindAnswer, VerifyAnswer
+from traindyno.core.errors import TraindynoError
 from traindyno.core.events import Emit
 from traindyno.core.records import Settings
 from traindyno.core.requests import FindRequest
 
+if TYPE_CHECKING:
+    from traindyno.report.exports import Exporter
+
 USUAL = Settings(batch_size=64)
+_CALLER_OF_FIND = 5
+"""Calls from `_export` up to the line of the user's that is to be blamed: `found`, `ask` and `find` are between."""
 
 
 def find(
@@ -25,7 +32,7 @@ def find(
     batch_size: int | None = None,
     keep: str | Sequence[str] = (),
     batch_range: tuple[int, int] | None = None,
-    also: Sequence[str] = (),
+    also: str | Sequence[str] = (),
     prepare: str | PathLike[str] | None = None,
     margin: float = 0.05,
     epochs: float | None = None,
@@ -45,7 +52,8 @@ def find(
 
     The baseline is a settings file or `default`; settings among the further options (`num_workers`, `precision` and all
     others of `Settings`) win over it. `keep` names what must not change: `["precision=fp32", "data"]`, or in one text.
-    `settings_file` is where to write what is recommended, for `verify` and `apply`. Further options as for `max_batch`.
+    `also` is another source of the same examples, or several. `settings_file` is where to write what is recommended,
+    for `verify` and `apply`; if that fails at the end, it is only warned of. Further options as for `max_batch`.
     """
     from traindyno.app.baseline import baseline_of
     from traindyno.app.find import find as use_case
@@ -53,7 +61,6 @@ def find(
     from traindyno.report.exports import Exporter
 
     exporter = Exporter.prepare({"toml": None if settings_file is None else fspath(settings_file)})
-
     kept = parse_keep(keep)
     start = baseline_of(fspath(baseline), USUAL, given_settings(options, batch_size), kept)
     workload_options, bench = split({**without_settings(options), "time_budget_seconds": time_budget_seconds})
@@ -63,7 +70,7 @@ def find(
         settings=start.settings,
         keep=tuple(kept),
         batch_range=batch_range,
-        also=tuple(also),
+        also=(also,) if isinstance(also, str) else tuple(also),
         prepare=None if prepare is None else fspath(prepare),
         margin=margin,
         epochs=epochs,
@@ -76,11 +83,19 @@ def find(
 
     def found(request: FindRequest, context: Context) -> Document:
         document = use_case(request, context, None if settings_file is None else Path(settings_file))
-        exporter.write(document)
+        _export(exporter, document)
         return document
 
     answer: FindAnswer = ask(found, request, store, name, on_event)
     return answer
+
+
+def _export(exporter: "Exporter", document: Document) -> None:
+    """Write the settings file; the answer is there without it too, and took long to find."""
+    try:
+        exporter.write(document)
+    except TraindynoError as error:
+        warnings.warn(f"{error.message}; {error.hint}", stacklevel=_CALLER_OF_FIND)
 
 
 def verify(

@@ -1,5 +1,6 @@
 """Free options sorted into the records they belong to, and how every use case is asked."""
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -41,10 +42,19 @@ def checked(request: R) -> R:
     margin = getattr(request, "margin", 0.0)
     if not 0 <= margin < 1:
         raise UsageError(f"a margin of {margin} is no share of memory", "write 5 % as 0.05")
+    _check_amounts(request)
     for name in _PRICES:
         if (price := getattr(request, name, None)) is not None:
             check_price(price)
     return request
+
+
+def _check_amounts(request: Record) -> None:
+    """No trial is without length, and no epoch without examples."""
+    for name in ("trial_seconds", "epoch_examples"):
+        amount = getattr(request, name, None)
+        if amount is not None and not 0 < amount < math.inf:
+            raise UsageError(f"{name} of {amount} cannot be meant", "write a number above 0, or leave it away")
 
 
 def split(options: dict[str, Any]) -> tuple[dict[str, Any], Bench]:

@@ -74,9 +74,9 @@ def is_made(folder: Path, request: "MakeRequest") -> bool:
 
 def prepare_cost(request: "PrepareRequest", target: Path, processes: int) -> PrepareCost:
     """What preparing would take, without preparing anything."""
-    from traindyno.worker.data.preparing import begun, plan
+    from traindyno.worker.data.preparing import as_begun, begun, plan
 
-    planned = plan(request)
+    planned = plan(as_begun(target, request))
     begun(target, planned.header)
     return _cost(planned, target, processes)
 
@@ -91,10 +91,10 @@ def prepare(
     most_seconds: float | None = None,
 ) -> PrepareAnswer:
     """Tell the cost, then prepare the set or what is missing of it, unless that would take longer than it may."""
-    from traindyno.worker.data.preparing import begun, plan, prepare_set
+    from traindyno.worker.data.preparing import as_begun, begun, plan, prepare_set
 
     began = time.monotonic()
-    planned = plan(request)
+    planned = plan(as_begun(target, request))
     header = begun(target, planned.header)
     if header is None or not header.finished:
         cost = _cost(planned, target, processes)

@@ -4,20 +4,33 @@ import shlex
 
 from traindyno.analysis.commands import settings_words
 from traindyno.app.loader_workload import data_of
-from traindyno.app.trial_costs import at_most_seconds, count_of, expected_trials, longest_trial_seconds
+from traindyno.app.trial_costs import USUAL_COMPILING_SECONDS, count_of, expected_trials, longest_trial_seconds
 from traindyno.core.requests import FindRequest
 from traindyno.core.units import format_seconds
 from traindyno.search.strategy import Strategy
 
 
 def plan_lines(request: FindRequest, plan: Strategy, *, has_data: bool) -> list[str]:
-    """How many trials, how long at most, what is looked at and in which order, and what is kept."""
-    expected, budget = expected_trials(plan), request.bench.time_budget_seconds
-    at_most = format_seconds(at_most_seconds(expected, longest_trial_seconds(request.trial_seconds), budget))
+    """How many trials, how long, what is looked at and in which order, and what is kept."""
     return [
-        f"plan: about {count_of(expected, 'trial')}, at most about {at_most}",
+        f"plan: {find_cost_words(request, expected_trials(plan))}",
         *(f"  {line}" for line in search_lines(request, has_data=has_data)),
     ]
+
+
+def find_cost_words(request: FindRequest, expected: int) -> str:
+    """About how many trials, and the time budget; without one, about how long they take."""
+    budget = request.bench.time_budget_seconds
+    if budget is None:
+        return f"about {count_of(expected, 'trial')}, about {format_seconds(find_seconds(request, expected))}"
+    return f"about {count_of(expected, 'trial')}, within the time budget of {format_seconds(budget)}"
+
+
+def find_seconds(request: FindRequest, expected: int) -> float:
+    """The time budget, which a search may use up; without one, what trials usually take, with one compiling."""
+    budget = request.bench.time_budget_seconds
+    compiling = 0.0 if "compile" in request.keep else USUAL_COMPILING_SECONDS
+    return expected * longest_trial_seconds(request.trial_seconds) + compiling if budget is None else budget
 
 
 def search_lines(request: FindRequest, *, has_data: bool) -> list[str]:

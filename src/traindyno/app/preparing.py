@@ -1,12 +1,13 @@
 """Data is prepared on the way, when a search first wants a trial of it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from traindyno.analysis.probes import image_size
 from traindyno.app.data import prepare, usable_processes
 from traindyno.core.errors import StoppedError, TraindynoError, UsageError
 from traindyno.core.events import Emit, Notice, TrialProgress
@@ -28,13 +29,20 @@ class PreparingRunner:
     """A runner that prepares a workload's data into a folder before the first trial that reads it from there.
 
     What preparing took is added to that trial. A set that cannot be prepared, or not in the time that is left, is the
-    trial's failure and not the study's: all other sources are still there.
+    trial's failure and not the study's: all other sources are still there. `records` are the study's trials so far,
+    which tell what size of images the model takes.
     """
 
     def __init__(
-        self, runner: Runner, workload: WorkloadSpec, folder: str, emit: Emit, seconds_left: Callable[[], float | None]
+        self,
+        runner: Runner,
+        workload: WorkloadSpec,
+        folder: str,
+        emit: Emit,
+        seconds_left: Callable[[], float | None],
+        records: Sequence[TrialRecord] = (),
     ) -> None:
-        self._runner = runner
+        self._runner, self._records = runner, records
         self._workload, self._source, self._folder = workload, f"{PREPARED}{folder}", Path(folder).expanduser()
         self._emit, self._seconds_left = emit, seconds_left
         self._ready = runner.simulated
@@ -45,12 +53,15 @@ class PreparingRunner:
             return self._runner.run(spec, watcher, log_path)
         began = time.monotonic()
         try:
+            was_there = is_prepared(self._folder, self._workload)
             self._prepare(watcher)
         except (TraindynoError, OSError) as error:
             return _failed(spec, error, time.monotonic() - began)
         self._ready = True
         seconds = time.monotonic() - began
-        return _with_preparing(self._runner.run(spec, watcher, log_path), seconds)
+        record = self._runner.run(spec, watcher, log_path)
+        record = msgspec.structs.replace(record, seconds=record.seconds + seconds)
+        return record if was_there else _noted(record, f"the data was prepared in {format_seconds(seconds)}")
 
     def close(self) -> None:
         self._runner.close()
@@ -58,7 +69,7 @@ class PreparingRunner:
     def _prepare(self, watcher: Watcher) -> None:
         listener = _Telling(self._emit, watcher)
         prepare(
-            request_for(self._workload, self._folder),
+            request_for(self._workload, self._folder, image_size(self._records)),
             self._folder,
             usable_processes(None),
             self._workload.skip_bad,
@@ -90,35 +101,54 @@ class _Telling:
         return self._watcher.should_stop()
 
 
-def request_for(workload: WorkloadSpec, folder: Path) -> "PrepareRequest":
-    """How to prepare the workload's data; a set of it that was begun in the folder goes on as it was."""
-    from traindyno.worker.data.prepared_format import PrepareRequest, read_header
+def request_for(workload: WorkloadSpec, folder: Path, told_size: int | None = None) -> "PrepareRequest":
+    """How to prepare the workload's data; a set of it that was begun in the folder goes on as it was.
 
+    `told_size` is the side of the images that the model was seen to take. A set of smaller ones is refused.
+    """
+    from traindyno.worker.data.prepared_format import PrepareRequest, read_header
+    from traindyno.worker.data.preparing_places import same_source
+
+    size = told_size or workload.image_size
     there = read_header(folder)
-    if there is not None and there.request.source == workload.data:
+    if there is not None and same_source(there.request.source, workload.data):
+        _check_side(there.request, size, folder)
         return there.request
-    side = -(-(workload.image_size or CROP_SIDE) * STORED_SIDE // CROP_SIDE)
-    return PrepareRequest(source=workload.data, shorter_side=side)
+    return PrepareRequest(source=workload.data, shorter_side=_stored_side(size or CROP_SIDE))
+
+
+def _check_side(there: "PrepareRequest", size: int | None, folder: Path) -> None:
+    if size is not None and there.shorter_side < size:
+        raise UsageError(
+            f"the images in {folder} have a shorter side of {there.shorter_side} px, and {size} px are trained on",
+            f"name another folder, or prepare them again there with --shorter-side {_stored_side(size)}",
+        )
+
+
+def _stored_side(size: int) -> int:
+    return -(-size * STORED_SIDE // CROP_SIDE)
 
 
 def is_prepared(folder: Path, workload: WorkloadSpec) -> bool:
     """Whether the workload's data was prepared there, to its end."""
     from traindyno.worker.data.prepared_format import read_header
-    from traindyno.worker.data.preparing_source import same_source
+    from traindyno.worker.data.preparing_places import same_source
 
     there = read_header(folder.expanduser())
     return there is not None and there.finished and same_source(there.request.source, workload.data)
 
 
 def check_folder(source: str, folder: Path) -> None:
-    """Refuse a folder that holds anything but this data, prepared in whole or in part."""
+    """Refuse a folder among the data itself, or one that holds anything but this data, prepared in whole or in part."""
     from traindyno.worker.data.prepared_format import read_header
+    from traindyno.worker.data.preparing_places import require_apart, same_source
     from traindyno.worker.data.set_files import require_empty
 
+    require_apart(source, folder)
     there = read_header(folder)
     if there is None:
         require_empty(folder)
-    elif there.request.source != source:
+    elif not same_source(there.request.source, source):
         raise UsageError(
             f"{folder} holds another set, prepared from {there.request.source}", "name a new or an empty folder"
         )
@@ -126,16 +156,24 @@ def check_folder(source: str, folder: Path) -> None:
 
 def _failed(spec: TrialSpec, error: TraindynoError | OSError, seconds: float) -> TrialRecord:
     """A stop by the user or the budget interrupts the trial; what is prepared by then is kept."""
-    outcome = Outcome.INTERRUPTED if isinstance(error, StoppedError) else Outcome.DATA_ERROR
+    outcome = _outcome_of(error)
     remedy = (error.hint if isinstance(error, TraindynoError) else None) or REMEDIES[outcome]
     message = f"the data could not be prepared: {error}"
     failure = Failure(outcome=outcome, message=message, remedy=remedy, phase=PREPARING)
     return TrialRecord(spec=spec, outcome=outcome, seconds=seconds, failure=failure)
 
 
-def _with_preparing(record: TrialRecord, seconds: float) -> TrialRecord:
-    record = msgspec.structs.replace(record, seconds=record.seconds + seconds)
+def _outcome_of(error: TraindynoError | OSError) -> Outcome:
+    """What is wrong with the data or the folder stays so; a full disk, another writer or too little time need not."""
+    from traindyno.worker.data.bad import BadExampleError
+
+    if isinstance(error, StoppedError):
+        return Outcome.INTERRUPTED
+    return Outcome.DATA_ERROR if isinstance(error, (UsageError, BadExampleError)) else Outcome.INFRASTRUCTURE
+
+
+def _noted(record: TrialRecord, note: str) -> TrialRecord:
     if record.measurement is None:
         return record
-    notes = (*record.measurement.notes, f"the data was prepared in {format_seconds(seconds)}")
+    notes = (*record.measurement.notes, note)
     return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, notes=notes))

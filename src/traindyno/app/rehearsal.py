@@ -11,7 +11,7 @@ from traindyno.analysis.worker_choice import grid_counts
 from traindyno.app.anatomy import anatomy_plan, check_anatomy, feed_words
 from traindyno.app.find import find_plan, settled_find
 from traindyno.app.find_checks import check_find
-from traindyno.app.find_words import search_lines
+from traindyno.app.find_words import find_cost_words, find_seconds, search_lines
 from traindyno.app.loader import loader_strategy, loader_template
 from traindyno.app.loader_workload import check_loader, data_of, has_data, usable_cpus
 from traindyno.app.soak import check_soak, soak_plan
@@ -21,6 +21,7 @@ from traindyno.app.switches import check_switches, settled_switches, switches_pl
 from traindyno.app.trial_costs import (
     START_SECONDS,
     at_most_seconds,
+    compiling_seconds,
     count_of,
     expected_trials,
     longest_trial_seconds,
@@ -47,9 +48,7 @@ from traindyno.report.wording import of_ranks
 from traindyno.search.max_batch import MaxBatchSearch
 from traindyno.search.throughput import ThroughputSweep
 
-# Compiling a model of usual size from nothing; once for its pairs, and once for its losses, which have another batch.
-COMPILING_SECONDS = {"max-autotune": 600.0}
-USUAL_COMPILING_SECONDS = 60.0
+# Once for its pairs, and once for its losses, which have another batch.
 COMPILED_TIMES = 2
 
 
@@ -164,8 +163,7 @@ def rehearse_switches(request: SwitchesRequest) -> Rehearsal:
 def _compiling_seconds(candidates: tuple[Candidate, ...]) -> float:
     """What compilers take in a whole study: later trials find their results on disk."""
     modes = [each.value for each in candidates if each.switch == "compile" and each.skipped_because is None]
-    each = (COMPILING_SECONDS.get(str(mode), USUAL_COMPILING_SECONDS) for mode in modes if mode != "none")
-    return COMPILED_TIMES * sum(each)
+    return COMPILED_TIMES * sum(compiling_seconds(str(mode)) for mode in modes)
 
 
 def rehearse_soak(request: SoakRequest) -> Rehearsal:
@@ -184,14 +182,16 @@ def rehearse_soak(request: SoakRequest) -> Rehearsal:
     return _rehearsal("soak", bench, expected_trials(plan), START_SECONDS + request.run_seconds, lines)
 
 
-def rehearse_find(request: FindRequest) -> Rehearsal:
+def rehearse_find(request: FindRequest, *, data_is_there: bool = True) -> Rehearsal:
     """The search, as long as nobody knows what it will find."""
     bench = _settled(request.bench)
-    request = check_find(settled_find(request, bench))
+    request = check_find(settled_find(request, bench), data_is_there=data_is_there)
     fed = has_data(request.workload)
     plan = find_plan(request, _template(bench, request.workload, "feed"), has_data=fed)
     lines = [f"model: {request.workload.model} ({request.workload.mode})", *search_lines(request, has_data=fed)]
-    return _rehearsal("find", bench, expected_trials(plan), longest_trial_seconds(request.trial_seconds), lines)
+    expected = expected_trials(plan)
+    cost = find_cost_words(request, expected)
+    return _told("find", bench, bench.precision, expected, find_seconds(request, expected), [*lines, cost])
 
 
 def rehearse_verify(request: VerifyRequest) -> Rehearsal:
@@ -206,7 +206,12 @@ def rehearse_verify(request: VerifyRequest) -> Rehearsal:
         f"changes: {', '.join(f'{name}={value}' for name, value in changes.items()) or 'none'}",
         f"both in {count_of(request.repeats, 'round')} of fresh processes",
     ]
-    return _rehearsal("verify", bench, expected_trials(plan), longest_trial_seconds(request.trial_seconds), lines)
+    expected = expected_trials(plan)
+    arms = [setup.settings for setup in (request.baseline, request.recommended)]
+    compiling = sum(compiling_seconds(mode) for mode in {each.compile for each in arms})
+    seconds = longest_trial_seconds(request.trial_seconds) + compiling / max(1, expected)
+    precision = " and ".join(dict.fromkeys(each.precision for each in arms))
+    return _rehearsal("verify", bench, expected, seconds, lines, precision)
 
 
 def _settled(bench: Bench) -> Bench:
@@ -222,15 +227,23 @@ def _template(bench: Bench, workload: WorkloadSpec, kind: str) -> TrialSpec:
     return TrialSpec(kind=kind, workload=workload, settings=settings, budget=Budget(steps=STEPS))  # type: ignore[arg-type]
 
 
-def _rehearsal(command: str, bench: Bench, expected: int, trial_seconds: float, lines: list[str]) -> Rehearsal:
+def _rehearsal(
+    command: str, bench: Bench, expected: int, trial_seconds: float, lines: list[str], precision: str | None = None
+) -> Rehearsal:
     at_most = at_most_seconds(expected, trial_seconds, bench.time_budget_seconds)
+    cost = f"about {count_of(expected, 'trial')}, at most about {format_seconds(at_most)}"
+    return _told(command, bench, precision or bench.precision, expected, at_most, [*lines, cost])
+
+
+def _told(
+    command: str, bench: Bench, precision: str, expected: int, at_most_seconds: float, lines: list[str]
+) -> Rehearsal:
     limit = "" if bench.memory_limit_bytes is None else f", memory limit {format_bytes(bench.memory_limit_bytes)}"
-    lines = [
-        f"{command} on {bench.device}, {bench.precision}{limit}",
-        *lines,
-        f"about {count_of(expected, 'trial')}, at most about {format_seconds(at_most)}",
-        "nothing was measured (--dry-run)",
-    ]
+    lines = [f"{command} on {bench.device}, {precision}{limit}", *lines, "nothing was measured (--dry-run)"]
     return Rehearsal(
-        command=command, device=bench.device, expected_trials=expected, at_most_seconds=at_most, lines=tuple(lines)
+        command=command,
+        device=bench.device,
+        expected_trials=expected,
+        at_most_seconds=at_most_seconds,
+        lines=tuple(lines),
     )

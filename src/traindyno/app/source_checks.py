@@ -34,9 +34,16 @@ def _stored(source: str) -> str:
 
 
 def _unknown(source: str, option: str) -> UsageError:
-    scheme, colon, path = _stored(source).partition(":")
-    likely = get_close_matches(scheme.lower(), SCHEMES, n=1, cutoff=0.5)
-    kind = likely[0] if likely else "folder"
-    guess = f"did you mean {kind}:{path if colon else scheme if not likely else ''}? " if likely or not colon else ""
     known = ", ".join(f"{name}:" for name in SCHEMES)
+    meant = _meant(_stored(source))
+    guess = "" if meant is None else f"did you mean {source.removesuffix(_stored(source))}{meant}? "
     return UsageError(f"{option} {source} is no source of data", f"{guess}sources are named {known} and then a path")
+
+
+def _meant(written: str) -> str | None:
+    """The source whose name is like it; a path alone may be a folder's."""
+    scheme, colon, path = written.partition(":")
+    likely = get_close_matches(scheme.lower(), SCHEMES, n=1, cutoff=0.5)
+    if likely:
+        return f"{likely[0]}:{path}"
+    return None if colon else f"folder:{written}"

@@ -41,6 +41,12 @@ def _check_device(settings: Settings, device: str) -> None:
 def _check_counts(settings: Settings) -> None:
     if settings.batch_size < 1:
         raise UsageError("a batch has at least one example", "batch sizes start at 1")
+    if settings.num_workers < 0:
+        raise UsageError(f"{settings.num_workers} loader workers are less than none", "use 0 workers or more")
+    if settings.prefetch_factor < 1:
+        raise UsageError(
+            f"a prefetch factor of {settings.prefetch_factor} lets workers prepare nothing", "use 1 batch or more"
+        )
     if settings.threads is not None and settings.threads < 1:
         raise UsageError(f"{settings.threads} threads cannot compute anything", "use at least 1, or leave it away")
     if settings.threads is not None and settings.threads > MOST_THREADS:

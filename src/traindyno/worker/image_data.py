@@ -9,6 +9,7 @@ from traindyno.core.records import WorkloadSpec
 from traindyno.worker.batches import ImageSource
 from traindyno.worker.data.pipeline import Data
 from traindyno.worker.data.pipeline_source import PipelineSource
+from traindyno.worker.data.prepared import enlarging_notes
 from traindyno.worker.data.sources import open_examples
 
 SYNTHETIC = "synthetic:"
@@ -38,14 +39,19 @@ def source_of(data: Data, spec: WorkloadSpec, shape: tuple[int, int, int] | None
     """The data cut to the images that a model takes, or to the size asked for where that is not known."""
     size = spec.image_size or DEFAULT_IMAGE_SIZE
     if shape is None:
-        return PipelineSource(data, size, spec.mode, spec.skip_bad, notes)
+        return _cut_to(size, data, spec, notes)
     channels, height, width = shape
     if channels != 3 or height != width:
         raise UsageError(
             f"{spec.model} takes images of {channels} × {height} × {width}, and --data gives square ones in colour",
             "return it from your file.py:function in a traindyno.Workload with a dataset of your own",
         )
-    return PipelineSource(data, height, spec.mode, spec.skip_bad, notes)
+    return _cut_to(height, data, spec, notes)
+
+
+def _cut_to(size: int, data: Data, spec: WorkloadSpec, notes: list[str]) -> PipelineSource:
+    notes.extend(enlarging_notes(spec.data, size))
+    return PipelineSource(data, size, spec.mode, spec.skip_bad, notes)
 
 
 def image_size_of(source: object) -> int | None:

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -52,7 +53,7 @@ def _shared_out(
     wanted = TASKS_AHEAD * processes
     try:
         while not should_stop():
-            with _signals_held_back():
+            with _signals_held_back(), _script_hidden():
                 pending |= {pool.submit(work, task) for task in islice(tasks, wanted - len(pending))}
             if not pending:
                 return
@@ -84,6 +85,18 @@ def _signals_held_back() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+@contextmanager
+def _script_hidden() -> Iterator[None]:
+    """Processes started meanwhile do not run the user's script again, which need not be guarded against that."""
+    script = vars(sys.modules["__main__"])
+    known = {name: script[name] for name in ("__spec__", "__file__") if name in script}
+    script.update(dict.fromkeys(known))
+    try:
+        yield
+    finally:
+        script.update(known)
 
 
 def _end_with_parent() -> None:

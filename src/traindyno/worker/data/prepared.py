@@ -93,6 +93,20 @@ def finished_header(folder: Path) -> Header:
     return header
 
 
+def enlarging_notes(data: str, size: int) -> tuple[str, ...]:
+    """What to know where images are wanted larger than they were prepared, in memory or not."""
+    kind, _, path = data.removeprefix("memory:").partition(":")
+    if kind != "prepared":
+        return ()
+    stored = finished_header(Path(path).expanduser()).request.shorter_side
+    if stored >= size:
+        return ()
+    return (
+        f"the images were prepared with a shorter side of {stored} px and are enlarged to {size} px: "
+        f"prepare them again with --shorter-side {size} or more",
+    )
+
+
 def _check(examples: PreparedExamples, split: StoredSplit) -> None:
     """Nothing may be cut short: to read beyond the end of a mapped file kills the process."""
     for path, chunk in zip(examples.paths, split.chunks, strict=True):

@@ -29,6 +29,7 @@ from traindyno.worker.data.prepared_format import (
     write_index,
 )
 from traindyno.worker.data.preparing_chunks import ChunkTask, store_chunk
+from traindyno.worker.data.preparing_places import require_apart, same_source
 from traindyno.worker.data.preparing_source import SourceSplit, open_splits
 from traindyno.worker.data.set_files import (
     PARTIAL,
@@ -52,6 +53,14 @@ class Plan:
         return sum(split.examples for split in self.header.planned)
 
 
+def as_begun(folder: Path, request: PrepareRequest) -> PrepareRequest:
+    """The request with its source named as in the folder, if a set of that very source was begun there."""
+    there = read_header(folder)
+    if there is None or not same_source(there.request.source, request.source):
+        return request
+    return msgspec.structs.replace(request, source=there.request.source)
+
+
 def plan(request: PrepareRequest) -> Plan:
     """Open the source and see what there is to do."""
     splits = open_splits(request.source)
@@ -66,6 +75,7 @@ def plan(request: PrepareRequest) -> Plan:
 
 def begun(folder: Path, header: Header) -> Header | None:
     """What the folder holds of this very set already; another set, or anything else, is refused."""
+    require_apart(header.request.source, folder)
     there = read_header(folder)
     if there is None:
         require_empty(folder)

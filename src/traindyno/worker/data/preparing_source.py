@@ -1,7 +1,6 @@
 """The source of a prepared set: its splits, what they are known by, and how their examples are dealt out to chunks."""
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -43,16 +42,6 @@ def open_splits(source: str) -> tuple[SourceSplit, ...]:
         # To infer, shards are read in their order, without a shuffle buffer.
         return (_split("train", "infer", infer),)
     return _split("train", "train", train), _split("val", "infer", infer)
-
-
-def same_source(one: str, other: str) -> bool:
-    """Whether two names mean the same data, one of them perhaps by a relative path or through a link."""
-    (kind, _, path), (other_kind, _, other_path) = one.partition(":"), other.partition(":")
-    return kind == other_kind and _real(path) == _real(other_path)
-
-
-def _real(path: str) -> str:
-    return os.path.realpath(os.path.expanduser(path))
 
 
 def readings(request: PrepareRequest, examples: Source, split: PlannedSplit, chunk: int) -> Iterator[Reading]:
