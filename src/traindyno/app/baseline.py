@@ -23,7 +23,7 @@ class Baseline(Record, frozen=True):
 
 
 def baseline_of(file: str, usual: Settings, given: Mapping[str, Any], kept: Mapping[str, Any]) -> Baseline:
-    """The file's settings, the `usual` ones where it says nothing; those `given` and those kept win over both."""
+    """The file's settings, the `usual` ones where it says nothing; those `given` now and those kept win over both."""
     settings, data = usual, None
     if file != DEFAULT:
         content = read_settings_file(file)

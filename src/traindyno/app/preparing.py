@@ -121,7 +121,7 @@ def _check_side(there: "PrepareRequest", size: int | None, folder: Path) -> None
     if size is not None and there.shorter_side < size:
         raise UsageError(
             f"the images in {folder} have a shorter side of {there.shorter_side} px, and {size} px are trained on",
-            f"name another folder, or prepare them again there with --shorter-side {_stored_side(size)}",
+            "name another folder, or remove this one to have them prepared again",
         )
 
 

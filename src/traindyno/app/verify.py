@@ -1,5 +1,7 @@
 """Whether a gain that `find` promised is there: what it recommended and its baseline by turns, now and here."""
 
+import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,16 +13,18 @@ from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.fed import drive_fed
 from traindyno.app.loader_room import RoomyRunner
-from traindyno.app.loader_workload import check_decoder
-from traindyno.app.sources import NamedAgain
+from traindyno.app.loader_workload import SYNTHETIC, check_decoder
+from traindyno.app.source_checks import check_source
+from traindyno.app.sources import NamedAgain, is_same_code
 from traindyno.app.specs import first_spec
 from traindyno.app.study import Study, open_study
-from traindyno.app.workshop import open_workshop
+from traindyno.app.verify_data import with_data_here
+from traindyno.app.workshop import SIMULATED_DEVICE, open_workshop
 from traindyno.core.answers import Document, VerifyAnswer
 from traindyno.core.errors import NothingMeasuredError, UsageError
-from traindyno.core.records import Budget, TrialSpec, WorkloadSpec
+from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
 from traindyno.core.requests import Bench, VerifyRequest
-from traindyno.core.setting_checks import check_settings
+from traindyno.core.setting_checks import UNKNOWN_DEVICE, check_settings
 from traindyno.core.settings_file import settings_of
 from traindyno.core.setups import Setup
 from traindyno.machine.settings_files import read_settings_file
@@ -41,9 +45,12 @@ def verify(request: VerifyRequest, context: Context) -> Document:
 
 
 def verify_request(
-    path: str, bench: Bench, named_again: NamedAgain, *, repeats: int, trial_seconds: float
+    path: str, bench: Bench, named_again: NamedAgain, *, repeats: int, trial_seconds: float, data: Sequence[str] = ()
 ) -> VerifyRequest:
-    """The question that a settings file asks. Code from a file runs only if the user names that file now."""
+    """The question that a settings file asks. Code from a file runs only if the user names that file now.
+
+    `data` says where the file's data lies here: one source, or `OLD=NEW` for each.
+    """
     file = read_settings_file(Path(path))
     if file.workload is None or file.baseline is None:
         raise UsageError(
@@ -53,11 +60,14 @@ def verify_request(
     workload = _named(file.workload, named_again)
     # A file written by hand may name no more than what differs from its baseline.
     settings = settings_of(file, file.baseline.settings)
+    baseline, recommended = with_data_here(
+        file.baseline, Setup(data=file.data or workload.data, settings=settings), data
+    )
     return VerifyRequest(
-        workload=workload,
+        workload=msgspec.structs.replace(workload, data=baseline.data),
         bench=bench,
-        baseline=file.baseline,
-        recommended=Setup(data=file.data or workload.data, settings=settings),
+        baseline=baseline,
+        recommended=recommended,
         promised_speedup=file.speedup,
         promised_ci95=file.speedup_ci95,
         promise_confirmed=file.confirmed,
@@ -65,6 +75,7 @@ def verify_request(
         repeats=repeats,
         trial_seconds=trial_seconds,
         file=path,
+        data=tuple(data),
     )
 
 
@@ -73,7 +84,7 @@ def _named(workload: WorkloadSpec, named_again: NamedAgain) -> WorkloadSpec:
     for model, source_sha256 in named_again:
         if not workload.runs_user_code and model != workload.model:
             raise UsageError(f"these settings were found for {workload.model}, not for {model}", "leave --model away")
-        if workload.runs_user_code and source_sha256 != workload.source_sha256:
+        if workload.runs_user_code and not is_same_code(workload, model, source_sha256):
             raise UsageError(
                 f"{model} is not the code that these settings were found for", "run `traindyno find` with it"
             )
@@ -81,15 +92,33 @@ def _named(workload: WorkloadSpec, named_again: NamedAgain) -> WorkloadSpec:
     if workload.runs_user_code:
         raise UsageError(
             f"these settings were found for code from {workload.model}, which must be named again",
-            f"add --model {workload.model}",
+            f"add --model {shlex.quote(workload.model)}",
         )
     return workload
 
 
 def check_verify(request: VerifyRequest) -> None:
+    """Refuse what could only fail later: settings of another kind of device, and data that is not here."""
     for setup in (request.baseline, request.recommended):
-        check_decoder(setup.settings.decoder, request.bench.device)
-        check_settings(setup.settings, request.workload.mode, request.bench.device)
+        check_settings(setup.settings, request.workload.mode, UNKNOWN_DEVICE)
+        _check_device(setup.settings, request)
+        if setup.data != SYNTHETIC:
+            here = f"say where it lies here: --data {shlex.quote(f'{setup.data}=SOURCE')}"
+            is_there = not request.bench.runner.startswith(SIMULATED_DEVICE)
+            check_source(setup.data, str(request.file or "the file"), is_there=is_there, hint=here)
+
+
+def _check_device(settings: Settings, request: VerifyRequest) -> None:
+    device = request.bench.device
+    try:
+        check_decoder(settings.decoder, device)
+        check_settings(settings, request.workload.mode, device)
+    except UsageError as error:
+        there = "a GPU" if device.partition(":")[0] == "cpu" else "a CPU"
+        raise UsageError(
+            f"the settings in {request.file} were found for {there}, and do not apply here: {error.message}",
+            f"name {there} with --device, or let `traindyno find` look for settings of this device",
+        ) from None
 
 
 def settled_verify(request: VerifyRequest, bench: Bench) -> VerifyRequest:

@@ -22,6 +22,8 @@ SEARCH_MODEL = "torchvision:squeezenet1_1"
 """So small that a step takes about as long as loading its batch: there is something to gain on both sides."""
 SEARCH_DEFAULTS: dict[str, Any] = {**DEFAULTS, "batch_size": 32, "trial_seconds": 1.0, "time_budget": 100.0}
 SAMPLE_IMAGES = 512
+IMAGES_PER_CLASS = 2
+"""One for each of the splits."""
 
 
 def with_embedded(model: str | None, values: dict[str, Any], quiet: bool) -> str:
@@ -49,7 +51,8 @@ def with_embedded_search(
     folder = _sample_folder(store, values["classes"])
     values["data"] = f"folder:{folder}"
     if not quiet:
-        told = f"{SEARCH_MODEL} at {values['image_size']} px, on {SAMPLE_IMAGES} generated JPEGs in {folder}"
+        images = _sample_images(values["classes"])
+        told = f"{SEARCH_MODEL} at {values['image_size']} px, on {images:,} generated JPEGs in {folder}"
         click.echo(f"no --model given: showing {told}", err=True)
     if makes_data and not values["runner"].startswith("simulated"):
         _make_sample(folder, values["classes"], quiet)
@@ -63,14 +66,20 @@ def _fill_in(values: dict[str, Any], defaults: Mapping[str, Any]) -> None:
 def _sample_folder(store: str, classes: int) -> Path:
     from traindyno.app.library import store_folder
 
-    return store_folder(store) / ".traindyno" / f"sample-{SAMPLE_IMAGES}-{classes}"
+    return store_folder(store) / ".traindyno" / f"sample-{_sample_images(classes)}-{classes}"
+
+
+def _sample_images(classes: int) -> int:
+    """As many as usual, or more where there are so many classes."""
+    return max(SAMPLE_IMAGES, IMAGES_PER_CLASS * classes)
 
 
 def _make_sample(folder: Path, classes: int, quiet: bool) -> None:
     from traindyno.app import data
     from traindyno.cli.counting import working
 
-    request = data.make_request(like="imagenet", images=SAMPLE_IMAGES, classes=classes, val_share=None, seed=0)
+    images = _sample_images(classes)
+    request = data.make_request(like="imagenet", images=images, classes=classes, val_share=None, seed=0)
     if data.is_made(folder, request):
         return
     with working("images", quiet) as (listener, should_stop):

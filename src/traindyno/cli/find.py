@@ -8,6 +8,7 @@ import msgspec
 
 from traindyno.cli.embedded import with_embedded_search
 from traindyno.cli.options import (
+    given_now,
     limited_bench_options,
     local_ranks_option,
     take_bench,
@@ -29,7 +30,8 @@ from traindyno.core.requests import FindRequest
 @workload_options
 @click.option(
     "--baseline", default="default", show_default=True, metavar="FILE",
-    help="Settings that you train with, as TOML; `default`: those of torch and its DataLoader. Options win over both.",
+    help="Settings that you train with, as TOML; `default`: those of torch and its DataLoader. Options win over both, "
+    "and the file over traindyno.toml.",
 )  # fmt: skip
 @setting_options
 @click.option(
@@ -86,12 +88,13 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
 
     settings_path: Path | None = values["export_toml"]
     output = Output.take(values, store)
+    embedded = model is None
     model = with_embedded_search(model, values, store, quiet=output.quiet, makes_data=not dry_run)
     request = _request(model, values)
     if dry_run:
         from traindyno.app.rehearsal import rehearse_find
 
-        return output.deliver_rehearsal(rehearse_find(request))
+        return output.deliver_rehearsal(rehearse_find(request, data_is_there=not embedded))
     return run(lambda context: find(request, context, settings_path), output, store, name)
 
 
@@ -101,7 +104,8 @@ def _request(model: str, values: dict[str, Any]) -> FindRequest:
     kept = parse_keep(values["keep"])
     given, bench = given_settings(values), take_bench(values)
     baseline = baseline_of(values["baseline"], take_settings(values, bench), given, kept)
-    values["data"] = values["data"] or baseline.data
+    if baseline.data is not None and not given_now("data"):
+        values["data"] = baseline.data
     return FindRequest(
         workload=take_workload(model, values),
         bench=msgspec.structs.replace(bench, precision=baseline.settings.precision),

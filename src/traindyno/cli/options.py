@@ -118,6 +118,12 @@ def given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
 
 
+def given_now(name: str) -> bool:
+    """Whether the user said it with this very command, and not once and for all in the project file."""
+    unsaid = (click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP)
+    return click.get_current_context().get_parameter_source(name) not in unsaid
+
+
 def take_bench(values: dict[str, Any]) -> Bench:
     """Remove the bench's options from the parsed values and make the record of them."""
     return Bench(

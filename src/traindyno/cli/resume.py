@@ -1,24 +1,39 @@
 """`traindyno resume`."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from traindyno.cli.output import Output, output_options, report_option, toml_option
+from traindyno.cli.parameters import DURATION
 
 
 @click.command("resume")
 @click.argument("study")
 @click.option("--model", "models", multiple=True, metavar="FILE:FUNCTION", help="Name the study's own code again.")
+@click.option(
+    "--time-budget", type=DURATION, metavar="TIME",
+    help="What the rest may take. [default: as the study began]",
+)  # fmt: skip
 @report_option
 @toml_option
 @output_options
-def command(study: str, models: tuple[str, ...], store: str, **values: Any) -> int:
-    """Finish STUDY where it was cut off; no finished trial is repeated."""
+def command(study: str, models: tuple[str, ...], time_budget: float | None, store: str, **values: Any) -> int:
+    """Finish STUDY where it was cut off; no finished trial is repeated.
+
+    With a new --time-budget a search goes on that had to end because there was no time left.
+    """
     from traindyno.app.resume import resume
     from traindyno.app.sources import hash_source
     from traindyno.cli.running import run
 
+    settings_path: Path | None = values["export_toml"]
     output = Output.take(values, store)
     named = tuple((model, hash_source(model)) for model in models)
-    return run(lambda context: resume(study, context, named), output, store, None)
+    return run(
+        lambda context: resume(study, context, named, time_budget_seconds=time_budget, settings_path=settings_path),
+        output,
+        store,
+        None,
+    )

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from traindyno.cli.options import given
+from traindyno.cli.options import given_now
 from traindyno.core.records import Settings
 from traindyno.core.requests import Bench
 from traindyno.core.settings_text import WITH_OPTIONS, parse_knobs
@@ -23,7 +23,10 @@ _FURTHER = (
     click.option(
         "--prefetch-factor", type=click.IntRange(1), default=2, show_default=True, help="Batches each worker is ahead."
     ),
-    click.option("--pin-memory", is_flag=True, help="Pin the loader's batches, as DataLoader(pin_memory=True) does."),
+    click.option(
+        "--pin-memory/--no-pin-memory", default=False,
+        help="Pin the loader's batches, as DataLoader(pin_memory=True) does. [default: no]",
+    ),
     click.option(
         "--decoder", type=click.Choice(["pil", "torchvision", "simplejpeg", "nvjpeg"]), default="pil",
         show_default=True, help="Who turns JPEG into pixels; nvjpeg does so on the GPU.",
@@ -57,9 +60,10 @@ def further_setting_options(function: F) -> F:
 
 
 def given_settings(values: dict[str, Any]) -> dict[str, Any]:
-    """The settings that the user gave an option for, by name."""
+    """The settings that the user gave an option for with this command, by name."""
     named = {name: option.lstrip("-").replace("-", "_") for name, option in WITH_OPTIONS.items() if name != "device"}
-    return {name: values[option] for name, option in named.items() if given(option)} | parse_knobs(values["knobs"])
+    knobs = parse_knobs(values["knobs"]) if given_now("knobs") else {}
+    return {name: values[option] for name, option in named.items() if given_now(option)} | knobs
 
 
 def take_settings(values: dict[str, Any], bench: Bench, batch_size: int | None = None) -> Settings:

@@ -13,6 +13,10 @@ from traindyno.cli.parameters import DURATION
 @click.argument("settings", type=click.Path())
 @click.option("--model", "models", multiple=True, metavar="FILE:FUNCTION", help="Name the code of your own again.")
 @click.option(
+    "--data", multiple=True, metavar="SOURCE",
+    help="Where the file's data lies here; OLD=NEW where baseline and recommended settings read from two sources.",
+)  # fmt: skip
+@click.option(
     "--repeats", type=click.IntRange(2), default=5, show_default=True,
     help="Rounds of both; the intervals cover the variation between processes.",
 )  # fmt: skip
@@ -36,7 +40,9 @@ def command(settings: str, models: tuple[str, ...], store: str, name: str | None
     output = Output.take(values, store)
     named = tuple((model, hash_source(model)) for model in models)
     bench, repeats, trial_seconds = take_bench(values), values["repeats"], values["trial_seconds"]
-    request = verify_request(settings, bench, named, repeats=repeats, trial_seconds=trial_seconds)
+    request = verify_request(
+        settings, bench, named, repeats=repeats, trial_seconds=trial_seconds, data=values["data"]
+    )
     if dry_run:
         from traindyno.app.rehearsal import rehearse_verify
 

@@ -200,7 +200,7 @@ class VerifyRequest(Record, frozen=True, tag_field="command", tag="verify"):
     """Two ways to train the same workload, and what the second was promised to gain; `file` says where that stands.
 
     `promise_confirmed` is false where the promise rests on single processes, `promise_simulated` true where it was not
-    measured at all.
+    measured at all. `data` is what was said of where the file's data lies here.
     """
 
     workload: WorkloadSpec
@@ -214,6 +214,7 @@ class VerifyRequest(Record, frozen=True, tag_field="command", tag="verify"):
     repeats: int = 5
     trial_seconds: float = 3.0
     file: str | None = None
+    data: tuple[str, ...] = ()
 
 
 Request = (

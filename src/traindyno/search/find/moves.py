@@ -19,14 +19,11 @@ from traindyno.core.units import format_percent
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.losses import losses_trials
 from traindyno.search.find.purse import COMPILING_SECONDS
+from traindyno.search.find.switch_order import is_set, one_by_one, partners
 from traindyno.search.replaying import Trying
 from traindyno.search.switches.trying import compare
 
 WORTH_ADOPTING = 1.01
-TOGETHER = (("precision", "bf16"), ("memory_format", "channels_last"))
-ON_GPU = ("precision", "memory_format", "compile", "optimizer_kernel", "cudnn_benchmark", "tf32", "pin_memory")
-ON_CPU = ("memory_format", "threads", "optimizer_kernel", "precision", "compile")
-NEVER_FASTER = (("tf32", "none"), ("optimizer_kernel", "loop"), ("precision", "fp16"))
 GRAPHS = "reduce-overhead"
 HOST_MATTERS = 0.5
 """Graphs of kernels are tried where launching takes this share of the step, or more."""
@@ -38,12 +35,13 @@ class StepSearch:
     def __init__(self, hunt: Hunt) -> None:
         self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
         self._undone: set[Candidate] = set()
+        """What was held and given up by a pair of its own."""
 
     def improve(self) -> Trying[None]:
         yield from self._add_together()
         before = self._findings.held
-        for candidate in self._one_by_one():
-            if self._is_held(candidate) or self._was_undone(candidate):
+        for candidate in one_by_one(self._goal):
+            if self._is_held(candidate) or candidate in self._undone:
                 continue
             if (why := self._cannot_matter(candidate)) is None:
                 yield from self._add((candidate,))
@@ -54,42 +52,12 @@ class StepSearch:
 
     def _add_together(self) -> Trying[None]:
         """Both partners, unless one is held already. Once a step is compiled they may gain what they did not before."""
-        together = self._together()
+        together = partners(self._goal)
         if not any(self._is_held(partner) for partner in together) and together and (yield from self._add(together)):
             yield from self._without(together[-1])
 
-    def _together(self) -> tuple[Candidate, ...]:
-        """The partners to begin with; nothing where there are not two."""
-        allowed = {(candidate.switch, candidate.value): candidate for candidate in self._allowed()}
-        partners = tuple(allowed[partner] for partner in TOGETHER if partner in allowed)
-        return partners if self._goal.on_gpu and len(partners) == len(TOGETHER) else ()
-
-    def _one_by_one(self) -> list[Candidate]:
-        """In the usual order; what would take a switch of the user's back comes last."""
-        order, plain = ON_GPU if self._goal.on_gpu else ON_CPU, Settings(batch_size=1)
-        return sorted(
-            self._allowed(),
-            key=lambda candidate: (_is_set(candidate, plain), order.index(candidate.switch)),
-        )
-
-    def _allowed(self) -> list[Candidate]:
-        order = ON_GPU if self._goal.on_gpu else ON_CPU
-        return [
-            candidate
-            for candidate in self._goal.candidates
-            if candidate.skipped_because is None
-            and candidate.recommendable
-            and candidate.switch in order
-            and (candidate.switch, candidate.value) not in NEVER_FASTER
-            and self._goal.may_change(candidate.switch)
-        ]
-
     def _is_held(self, candidate: Candidate) -> bool:
-        return _is_set(candidate, self._findings.held.settings)
-
-    def _was_undone(self, candidate: Candidate) -> bool:
-        """Whether this was held and given up by a pair of its own."""
-        return candidate in self._undone
+        return is_set(candidate, self._findings.held.settings)
 
     def _cannot_matter(self, candidate: Candidate) -> str | None:
         """Why something gains nothing here, by what is known of the step; null if it may."""
@@ -119,7 +87,7 @@ class StepSearch:
         if effect is None:
             return False
         new = {member.switch for member in members}
-        others = [each for each in self._findings.members if each.switch not in new and _is_set(each, settings)]
+        others = [each for each in self._findings.members if each.switch not in new and is_set(each, settings)]
         self._hold(settings, (*others, *members))
         self._note_gain(members, effect)
         return True
@@ -182,10 +150,6 @@ class StepSearch:
     def _hold(self, settings: Settings, members: Sequence[Candidate]) -> None:
         self._findings.held = Setup(data=self._findings.held.data, settings=settings)
         self._findings.members = tuple(members)
-
-
-def _is_set(candidate: Candidate, settings: Settings) -> bool:
-    return bool(getattr(settings, candidate.switch) == candidate.value)
 
 
 def _speaks_for(effect: Effect, least: float) -> bool:

@@ -1,0 +1,46 @@
+"""Which switches a search tries, and in which order: what usually gains most comes first."""
+
+from traindyno.analysis.switch_candidates import Candidate
+from traindyno.core.records import Settings
+from traindyno.search.find.goal import Goal
+
+TOGETHER = (("precision", "bf16"), ("memory_format", "channels_last"))
+"""On a GPU each alone may gain nothing."""
+
+ON_GPU = ("precision", "memory_format", "compile", "optimizer_kernel", "cudnn_benchmark", "tf32", "pin_memory")
+ON_CPU = ("memory_format", "threads", "optimizer_kernel", "precision", "compile")
+NEVER_FASTER = (("tf32", "none"), ("optimizer_kernel", "loop"), ("precision", "fp16"))
+"""Left to `switches`: slower than what torch does by itself, or no faster than bf16 with its loss to be scaled."""
+
+
+def partners(goal: Goal) -> tuple[Candidate, ...]:
+    """The switches to begin with together; nothing where there are not two."""
+    allowed = {(candidate.switch, candidate.value): candidate for candidate in _allowed(goal)}
+    found = tuple(allowed[partner] for partner in TOGETHER if partner in allowed)
+    return found if goal.on_gpu and len(found) == len(TOGETHER) else ()
+
+
+def one_by_one(goal: Goal) -> list[Candidate]:
+    """In the usual order; what would take a switch of the user's back comes last."""
+    order, plain = _order(goal), Settings(batch_size=1)
+    return sorted(_allowed(goal), key=lambda each: (is_set(each, plain), order.index(each.switch)))
+
+
+def is_set(candidate: Candidate, settings: Settings) -> bool:
+    return bool(getattr(settings, candidate.switch) == candidate.value)
+
+
+def _order(goal: Goal) -> tuple[str, ...]:
+    return ON_GPU if goal.on_gpu else ON_CPU
+
+
+def _allowed(goal: Goal) -> list[Candidate]:
+    return [
+        candidate
+        for candidate in goal.candidates
+        if candidate.skipped_because is None
+        and candidate.recommendable
+        and candidate.switch in _order(goal)
+        and (candidate.switch, candidate.value) not in NEVER_FASTER
+        and goal.may_change(candidate.switch)
+    ]
