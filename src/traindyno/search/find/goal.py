@@ -9,7 +9,8 @@ from traindyno.core.setups import Setup
 
 class Goal(Record, frozen=True):
     """`keep` names what must not change. `batch_range` are the ends for a free batch, `also` other sources of the same
-    examples, `prepare` a source that has yet to be made unless it `is_prepared`, `decoders` those that run here, `candidates` the switches.
+    examples, `decoders` those that run here, `candidates` the switches. `prepare` is a source that has yet to be made,
+    unless it `is_prepared`.
 
     Of the memory `margin` is held back. Without `budget_seconds` the search takes the time it needs.
     """
