@@ -1,11 +1,12 @@
 """The Python API gives the answers of the command line."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import traindyno
-from traindyno.core.answers import MaxBatchAnswer, PlanAnswer, ThroughputAnswer
+from traindyno.core.answers import FindAnswer, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
 from traindyno.core.events import Event, TrialFinished
 
 
@@ -109,3 +110,52 @@ def test_what_nothing_can_cost_is_refused_as_a_price_before_anything_is_measured
         with pytest.raises(traindyno.TraindynoError, match="is not a price"):
             traindyno.soak(model, runner="simulated", store=store, **{name: price})
     assert not Path(store).exists()
+
+
+@pytest.mark.parametrize("amount", [float("nan"), float("inf"), -1.0, 0])
+def test_trials_of_no_length_are_refused_before_anything_is_measured(store: str, amount: float) -> None:
+    for ask in (traindyno.throughput, traindyno.find):
+        with pytest.raises(traindyno.TraindynoError, match=f"trial_seconds of {amount} cannot be meant"):
+            ask("torchvision:resnet50", batch_size=4, trial_seconds=amount, runner="simulated", store=store)
+    assert not Path(store).exists()
+
+
+def quick_find(store: str, **options: Any) -> FindAnswer:
+    known = {"data": "folder:somewhere", "time_budget_seconds": 60.0, "repeats": 1, "runner": "simulated"}
+    return traindyno.find("torchvision:resnet50", store=store, **{**known, **options})
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"num_workers": -1}, "less than none"),
+        ({"prefetch_factor": 0}, "prefetch factor of 0"),
+        ({"epoch_examples": 0}, "epoch_examples of 0"),
+        ({"settings_file": "/no/such/folder/best.toml"}, "the directory of"),
+    ],
+)
+def test_find_refuses_what_cannot_be_meant_before_anything_is_measured(
+    store: str, option: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(traindyno.TraindynoError, match=message):
+        quick_find(store, **option)
+    assert not Path(store).exists()
+
+
+def test_another_source_may_be_named_alone(store: str) -> None:
+    alone, listed = (quick_find(store, also=also) for also in ("memory:", ["memory:"]))
+    assert alone.recommended == listed.recommended
+
+
+def test_an_answer_is_not_lost_with_the_file_that_it_could_not_be_written_to(store: str, tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+
+    def remove(event: Event) -> None:
+        if folder.exists():
+            folder.rmdir()
+
+    with pytest.warns(UserWarning, match=r"best\.toml could not be written.*traindyno report") as warned:
+        answer = quick_find(store, settings_file=folder / "best.toml", on_event=remove)
+    assert isinstance(answer, FindAnswer)
+    assert warned[0].filename == __file__

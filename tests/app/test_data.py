@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from traindyno.app import data
-from traindyno.core.errors import TraindynoError
+from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.worker.data import set_files
 from worker.data.tiny_sets import write_folder
 
@@ -79,6 +79,26 @@ def test_to_prepare_again_what_is_prepared_answers_at_once(source: str, tmp_path
     assert notebook.notices == [f"{tmp_path / 'set'} is prepared already"]
     assert notebook.counts == []
     assert (again.bytes, again.splits) == (first.bytes, first.splits)
+
+
+def test_what_was_prepared_is_known_again_by_another_path_to_the_source(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    prepared("folder:source", tmp_path / "set")
+    answer, notebook = prepared(source, tmp_path / "set")
+    assert notebook.notices == [f"{tmp_path / 'set'} is prepared already"]
+    assert answer.examples == 24
+
+
+def test_a_target_in_the_source_is_refused_and_the_source_can_still_be_read(tmp_path: Path) -> None:
+    flat = write_folder(tmp_path / "flat", ["cat/1.jpg", "dog/1.jpg"])
+    request = data.prepare_request(f"folder:{flat}", "u8", 16, None)
+    with pytest.raises(UsageError, match=r"flat/prepared lies in .*flat, where"):
+        data.prepare_cost(request, tmp_path / "flat" / "prepared", 1)
+    with pytest.raises(UsageError, match=r"flat/prepared lies in .*flat, where"):
+        prepared(f"folder:{flat}", tmp_path / "flat" / "prepared")
+    assert prepared(f"folder:{flat}", tmp_path / "beside")[0].examples == 2
 
 
 def test_images_that_must_be_enlarged_are_warned_of(source: str, tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """Data is prepared when a search first wants it, and a failure at that is no end of the search."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from traindyno.app import preparing
-from traindyno.app.preparing import PreparingRunner, check_folder, request_for
+from traindyno.app.preparing import PreparingRunner, check_folder, is_prepared, request_for
 from traindyno.app.study import stops_study
 from traindyno.core.errors import UsageError
 from traindyno.core.events import Event, Notice, TrialProgress
@@ -15,6 +17,7 @@ from traindyno.core.records import Settings, TrialRecord, TrialSpec, WorkloadSpe
 from traindyno.runner.profile import Profile
 from traindyno.runner.protocol import Watcher
 from traindyno.runner.simulated import SimulatedRunner
+from traindyno.worker.data.set_files import locked_folder
 from worker.data.prepared_sets import prepare
 from worker.data.tiny_sets import write_folder
 
@@ -65,9 +68,15 @@ def workload(tmp_path: Path) -> WorkloadSpec:
 class Bench:
     """A preparing runner around one that pretends, and all that it told."""
 
-    def __init__(self, workload: WorkloadSpec, folder: Path, left: Callable[[], float | None] = lambda: None) -> None:
+    def __init__(
+        self,
+        workload: WorkloadSpec,
+        folder: Path,
+        left: Callable[[], float | None] = lambda: None,
+        records: Sequence[TrialRecord] = (),
+    ) -> None:
         self.inner, self.events, self._workload = RealRunner(), list[Event](), workload
-        self.runner = PreparingRunner(self.inner, workload, str(folder), self.events.append, left)
+        self.runner = PreparingRunner(self.inner, workload, str(folder), self.events.append, left, records)
 
     def run(self, data: str, watcher: Watcher | None = None) -> TrialRecord:
         workload = WorkloadSpec(model=self._workload.model, data=data)
@@ -96,8 +105,33 @@ def test_a_set_that_is_there_already_is_used_as_it_was_prepared(workload: Worklo
     target = tmp_path / "prepared"
     prepare(workload.data, target, shorter_side=32)
     record = Bench(workload, target).run(f"prepared:{target}")
-    assert record.ok
+    assert record.measurement is not None
+    assert not any("was prepared" in note for note in record.measurement.notes)
     assert request_for(workload, target).shorter_side == 32
+
+
+def test_a_set_is_prepared_once_it_is_finished_and_of_this_very_data(workload: WorkloadSpec, tmp_path: Path) -> None:
+    target = tmp_path / "prepared"
+    assert not is_prepared(target, workload)
+    Bench(workload, target).run(f"prepared:{target}", Ear(stop_after=0))
+    assert not is_prepared(target, workload)
+    Bench(workload, target).run(f"prepared:{target}")
+    assert is_prepared(target, workload)
+    assert not is_prepared(target, WorkloadSpec(model=workload.model, data="folder:elsewhere"))
+
+
+def test_the_same_data_by_another_path_is_known_again(
+    workload: WorkloadSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "prepared"
+    monkeypatch.chdir(tmp_path)
+    prepare("folder:set", target, shorter_side=32)
+    (tmp_path / "link").symlink_to("set")
+    for data in (workload.data, "folder:./set", f"folder:{tmp_path / 'link'}"):
+        check_folder(data, target)
+        named = WorkloadSpec(model=workload.model, data=data)
+        assert is_prepared(target, named)
+        assert Bench(named, target).run(f"prepared:{target}").ok
 
 
 def test_a_set_that_was_cut_short_goes_on(workload: WorkloadSpec, tmp_path: Path) -> None:
@@ -110,6 +144,41 @@ def test_a_set_that_was_cut_short_goes_on(workload: WorkloadSpec, tmp_path: Path
 def test_images_are_stored_as_much_larger_than_the_crop_as_256_is_than_224(tmp_path: Path) -> None:
     sides = [request_for(WorkloadSpec(model="m", image_size=size), tmp_path).shorter_side for size in (None, 112, 299)]
     assert sides == [256, 128, 342]
+
+
+def told(workload: WorkloadSpec, image_size: int) -> TrialRecord:
+    """A trial of the study that told which images the model takes."""
+    spec = TrialSpec(kind="speed", workload=workload, settings=Settings(batch_size=4))
+    record = SimulatedRunner(Profile()).run(spec, Watcher(), None)
+    assert record.measurement is not None
+    measurement = msgspec.structs.replace(record.measurement, image_size=image_size)
+    return msgspec.structs.replace(record, measurement=measurement)
+
+
+def test_the_stored_size_fits_the_images_that_the_model_was_seen_to_take(
+    workload: WorkloadSpec, tmp_path: Path
+) -> None:
+    records: list[TrialRecord] = []
+    bench, target = Bench(workload, tmp_path / "prepared", records=records), tmp_path / "prepared"
+    records.append(told(workload, 28))
+    assert bench.run(f"prepared:{target}").ok
+    assert request_for(workload, target).shorter_side == 32
+
+
+def test_a_set_of_images_smaller_than_the_crop_is_refused_and_left_as_it_is(
+    workload: WorkloadSpec, tmp_path: Path
+) -> None:
+    target = tmp_path / "prepared"
+    prepare(workload.data, target, shorter_side=32)
+    assert Bench(workload, target, records=[told(workload, 32)]).run(f"prepared:{target}").ok
+    bench = Bench(workload, target, records=[told(workload, 33)])
+    record = bench.run(f"prepared:{target}")
+    assert record.outcome is Outcome.DATA_ERROR
+    assert record.failure is not None
+    assert "have a shorter side of 32 px, and 33 px are trained on" in record.failure.message
+    assert "name another folder" in record.failure.remedy
+    assert bench.inner.sources == []
+    assert is_prepared(target, workload)
 
 
 def no_such_data(workload: WorkloadSpec, target: Path) -> Bench:
@@ -125,22 +194,28 @@ def not_a_folder(workload: WorkloadSpec, target: Path) -> Bench:
     return Bench(workload, target)
 
 
+def another_writer(workload: WorkloadSpec, target: Path) -> Bench:
+    return Bench(workload, target)
+
+
 def a_full_disk(workload: WorkloadSpec, target: Path) -> Bench:
     return Bench(workload, target)
 
 
 @pytest.mark.parametrize(
-    ("bench_of", "message"),
+    ("bench_of", "message", "outcome"),
     [
-        (no_such_data, "there is no /no/such"),
-        (no_time, "it would take about"),
-        (not_a_folder, "is a file, not a folder"),
-        (a_full_disk, "are free"),
+        (no_such_data, "there is no /no/such", Outcome.DATA_ERROR),
+        (not_a_folder, "is a file, not a folder", Outcome.DATA_ERROR),
+        (no_time, "it would take about", Outcome.INFRASTRUCTURE),
+        (a_full_disk, "are free", Outcome.INFRASTRUCTURE),
+        (another_writer, "another traindyno is writing", Outcome.INFRASTRUCTURE),
     ],
 )
 def test_what_cannot_be_prepared_fails_its_trial_and_not_the_study(
     bench_of: Callable[[WorkloadSpec, Path], Bench],
     message: str,
+    outcome: Outcome,
     workload: WorkloadSpec,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -149,8 +224,9 @@ def test_what_cannot_be_prepared_fails_its_trial_and_not_the_study(
         monkeypatch.setattr("traindyno.worker.data.set_files.free_bytes", lambda folder: 0)
     target = tmp_path / "prepared"
     bench = bench_of(workload, target)
-    record = bench.run(f"prepared:{target}")
-    assert record.outcome is Outcome.DATA_ERROR
+    with locked_folder(target) if bench_of is another_writer else nullcontext():
+        record = bench.run(f"prepared:{target}")
+    assert record.outcome is outcome
     assert record.failure is not None
     assert message in record.failure.message
     assert record.failure.remedy
@@ -179,3 +255,5 @@ def test_a_folder_that_holds_anything_else_is_refused_at_once(workload: Workload
         check_folder("folder:elsewhere", target)
     with pytest.raises(UsageError, match="is not empty"):
         check_folder(workload.data, tmp_path)
+    with pytest.raises(UsageError, match="where the examples of"):
+        check_folder(workload.data, tmp_path / "set" / "train" / "prepared")

@@ -43,14 +43,14 @@ def test_the_plan_comes_first_and_the_last_lines_say_how_to_verify(tmp_path: Pat
     lines = done.stderr.splitlines()
     assert lines[1].startswith("plan: about ")
     assert "times as fast" in done.stdout
-    assert lines[-1] == "hint: traindyno report it it.toml && traindyno verify it.toml"
+    assert lines[-1] == "hint: traindyno report it it.toml && traindyno verify it.toml --runner simulated"
     assert run(tmp_path, "report", "it", "it.toml").returncode == 0
     assert run(tmp_path, "verify", "it.toml", "--runner", "simulated", "--no-report").returncode == 0
 
 
 def test_the_settings_are_exported_from_here_and_later_the_same(tmp_path: Path) -> None:
     done = run(tmp_path, *FIND, "--name", "it", "--export-toml", "mine.toml")
-    assert done.stderr.splitlines()[-1] == "hint: traindyno verify mine.toml"
+    assert done.stderr.splitlines()[-1] == "hint: traindyno verify mine.toml --runner simulated"
     written = (tmp_path / "mine.toml").read_text()
     settings = tomllib.loads(written)
     assert settings["settings"]["num_workers"] > 4
@@ -99,7 +99,8 @@ def test_a_dry_run_tells_the_plan_and_writes_nothing(tmp_path: Path) -> None:
     assert "baseline: fp32 --batch-size 256 --workers 4, from folder:/data" in told
     assert "batch: 256, may change between 64 and 512" in told
     assert "kept: precision, data" in told
-    assert "at most about" in told
+    assert "within the time budget of 10 min" in told
+    assert "at most" not in told
     assert "nothing was measured" in told
     assert not any(tmp_path.iterdir())
 
@@ -168,6 +169,10 @@ def test_the_baseline_comes_from_a_file_and_options_win_over_it(tmp_path: Path) 
         (("--prepare", "p", "--keep", "augmentation"), "changes the augmentation, which is to be kept"),
         (("--memory-margin", "200%"), "not a share"),
         (("--epochs", "0"), "epochs of 0"),
+        (("--epochs", "3", "--data", "synthetic:"), "give --epoch-examples"),
+        (("--also", "prepard:/q"), "did you mean prepared:/q? sources are named folder:"),
+        (("--also", "m"), "did you mean folder:m?"),
+        (("--data", "fodler:/data"), "did you mean folder:/data?"),
     ],
 )
 def test_bad_input_is_answered_with_the_way_out(tmp_path: Path, options: tuple[str, ...], message: str) -> None:

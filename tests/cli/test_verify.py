@@ -43,6 +43,7 @@ def test_a_gain_that_does_not_hold_is_a_failure(folder: Path) -> None:
 
 def test_a_dry_run_names_the_changes(folder: Path) -> None:
     told = run(folder, *VERIFY, "--dry-run").stdout
+    assert told.startswith("verify on simulated, fp32 and bf16\n")
     assert "precision=bf16" in told
     assert "both in 5 rounds of fresh processes" in told
 
@@ -69,7 +70,7 @@ def test_code_of_the_user_s_own_runs_only_if_it_is_named_now_and_the_same(tmp_pa
     job = tmp_path / "job.py"
     job.write_text("from torch import nn\ndef build():\n    return nn.Linear(4, 2)\n")
     found = run(tmp_path, "find", "--model", "job.py:build", *WORKLOAD, "--export-toml", "mine.toml")
-    assert found.stderr.splitlines()[-1] == "hint: traindyno verify mine.toml --model job.py:build"
+    assert found.stderr.splitlines()[-1] == "hint: traindyno verify mine.toml --model job.py:build --runner simulated"
     unnamed = run(tmp_path, *VERIFY)
     assert unnamed.returncode == 2
     assert "add --model job.py:build" in unnamed.stderr
@@ -82,3 +83,45 @@ def test_code_of_the_user_s_own_runs_only_if_it_is_named_now_and_the_same(tmp_pa
     changed = run(tmp_path, *VERIFY, "--model", "moved.py:build")
     assert changed.returncode == 2
     assert "moved.py:build is not the code that these settings were found for" in changed.stderr
+
+
+def test_another_function_of_the_same_file_is_not_the_same_code(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("from torch import nn\ndef build():\n    return nn.Linear(4, 2)\nother = build\n")
+    run(tmp_path, "find", "--model", "job.py:build", *WORKLOAD, "--export-toml", "mine.toml")
+    assert run(tmp_path, *VERIFY, "--model", "job.py:other").returncode == 2
+
+
+def test_data_that_lies_elsewhere_here_is_named(folder: Path) -> None:
+    content = document(run(folder, *VERIFY, "--data", "folder:/here", "--export-html", "it.html", "--json"))
+    answer = content["answer"]
+    assert answer["baseline"]["data"] == answer["recommended"]["data"] == "folder:/here"
+    assert answer["holds"] is True
+    assert "verify mine.toml --data folder:/here" in (folder / "it.html").read_text()
+
+
+def test_the_project_s_data_is_not_that_of_a_settings_file(folder: Path) -> None:
+    (folder / "traindyno.toml").write_text('data = "folder:/another"\n')
+    assert document(run(folder, *VERIFY, "--json"))["answer"]["baseline"]["data"] == "folder:/data"
+
+
+def test_data_that_is_not_here_is_answered_with_the_option_for_it(folder: Path) -> None:
+    file = folder / "mine.toml"
+    settings = file.read_text().split("[source]")
+    file.write_text(
+        settings[0].replace("cudnn_benchmark = true", "") + "[source]" + settings[1].replace("/data", "/no/such")
+    )
+    refused = run(folder, "verify", "mine.toml", "--device", "cpu", "--no-report")
+    assert refused.returncode == 2
+    assert "mine.toml names folder:/no/such, and there is no /no/such" in refused.stderr
+    assert "--data folder:/no/such=SOURCE" in refused.stderr
+
+
+def test_settings_of_a_gpu_are_not_verified_on_a_cpu_and_the_other_way_round(folder: Path) -> None:
+    refused = run(folder, "verify", "mine.toml", "--device", "cpu", "--no-report")
+    assert refused.returncode == 2
+    assert "the settings in mine.toml were found for a GPU" in refused.stderr
+    file = folder / "mine.toml"
+    file.write_text(file.read_text().replace("[settings]\n", "[settings]\nthreads = 4\n"))
+    other = run(folder, *VERIFY)
+    assert other.returncode == 2
+    assert "the settings in mine.toml were found for a CPU" in other.stderr

@@ -1,6 +1,5 @@
 """The fastest settings on this machine, proved against the baseline."""
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.fed import drive_fed
 from traindyno.app.find_checks import check_find, check_written
+from traindyno.app.find_hints import find_hint
 from traindyno.app.find_words import plan_lines
 from traindyno.app.loader_room import RoomyRunner
 from traindyno.app.loader_workload import data_of
@@ -45,8 +45,16 @@ def find(request: FindRequest, context: Context, settings_path: Path | None = No
         with open_study(workshop, context, request, find_title(request)) as study:
             study.workshop = replace(workshop, runner=_runner(study, request, context))
             answer = _searched(study, request, context)
-            hint = _hint(study, request, settings_path) if answer.recommended.changes else None
-            return finished_document(study, request, answer, cautions(study.records), hint)
+            hint = find_hint(study, request, answer, context, settings_path)
+            warnings = (*cautions(study.records), *_untold(request, answer))
+            document = finished_document(study, request, answer, warnings, hint)
+            return msgspec.structs.replace(document, hint=hint)
+
+
+def _untold(request: FindRequest, answer: FindAnswer) -> tuple[str, ...]:
+    if request.epochs is None or answer.training_time is not None:
+        return ()
+    return ("How long --epochs take is not told: the data does not say its length. Give --epoch-examples.",)
 
 
 def find_title(request: FindRequest) -> str:
@@ -108,14 +116,17 @@ def _runner(study: Study, request: FindRequest, context: Context) -> RoomyRunner
     roomy = RoomyRunner(study.workshop.runner, study.records)
     if request.prepare is None:
         return roomy
-    return PreparingRunner(roomy, request.workload, request.prepare, context.emit, lambda: study.seconds_left)
+    return PreparingRunner(
+        roomy, request.workload, request.prepare, context.emit, lambda: study.seconds_left, study.records
+    )
 
 
 def _searched(study: Study, request: FindRequest, context: Context) -> FindAnswer:
     template = first_spec(study.workshop, request.workload)
+    searching = _with_time_of_rest(request, context, sum(record.seconds for record in study.records))
 
     def plan_of(has_data: bool) -> FindPlan:
-        plan = find_plan(request, template, has_data=has_data)
+        plan = find_plan(searching, template, has_data=has_data)
         for line in plan_lines(request, plan, has_data=has_data):
             context.emit(Notice(level="info", text=line))
         return plan
@@ -136,20 +147,17 @@ def _searched(study: Study, request: FindRequest, context: Context) -> FindAnswe
         raise _too_little(study, error) from None
 
 
+def _with_time_of_rest(request: FindRequest, context: Context, spent_seconds: float) -> FindRequest:
+    """The search counts all that it spent: with a new budget for its rest it has that besides."""
+    if context.time_budget_seconds is None:
+        return request
+    bench = msgspec.structs.replace(request.bench, time_budget_seconds=spent_seconds + context.time_budget_seconds)
+    return msgspec.structs.replace(request, bench=bench)
+
+
 def _too_little(study: Study, error: NothingMeasuredError) -> TraindynoError:
     """Why not even the baseline was measured: the study was cut, or all trials failed."""
     if (cut := study.cut_before("baseline was measured")) is not None:
         return cut
     failures = [record.failure for record in study.records if record.failure is not None]
     return NothingMeasuredError(f"{error.message}: {failures[-1].message}", failures[-1].remedy) if failures else error
-
-
-def _hint(study: Study, request: FindRequest, settings_path: Path | None) -> str:
-    """How to prove a gain again, later or elsewhere."""
-    own = ["--model", request.workload.model] if request.workload.runs_user_code else []
-    device = [] if study.workshop.asked.device == "auto" else ["--device", study.workshop.asked.device]
-    file = f"{study.row.name}.toml" if settings_path is None else str(settings_path)
-    command = f"{shlex.join(['traindyno', 'verify', file, *own, *device])}{study.store_option}"
-    if settings_path is not None:
-        return command
-    return f"{shlex.join(['traindyno', 'report', study.row.name, file])}{study.store_option} && {command}"

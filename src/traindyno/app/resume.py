@@ -1,6 +1,9 @@
 """Finishing a study that was cut off, without repeating a finished trial."""
 
 from dataclasses import replace
+from pathlib import Path
+
+import msgspec
 
 from traindyno.app.anatomy import anatomy
 from traindyno.app.context import Context
@@ -9,18 +12,20 @@ from traindyno.app.loader import loader
 from traindyno.app.max_batch import max_batch
 from traindyno.app.plan import plan
 from traindyno.app.soak import soak
-from traindyno.app.sources import NamedAgain, check_named_again
+from traindyno.app.sources import NamedAgain, moved_code
 from traindyno.app.stalls import stalls
 from traindyno.app.switches import switches
 from traindyno.app.throughput import throughput
 from traindyno.app.verify import verify
 from traindyno.core.answers import Document
+from traindyno.core.errors import UsageError
 from traindyno.core.requests import (
     AnatomyRequest,
     FindRequest,
     LoaderRequest,
     MaxBatchRequest,
     PlanRequest,
+    Request,
     SoakRequest,
     StallsRequest,
     SwitchesRequest,
@@ -31,31 +36,62 @@ from traindyno.core.requests import (
 from traindyno.store.ledger import Ledger
 
 
-def resume(name: str, context: Context, named_again: NamedAgain = ()) -> Document:
-    """Ask the study's own request again. Code from a file runs only if the user names that file now."""
+def resume(
+    name: str,
+    context: Context,
+    named_again: NamedAgain = (),
+    *,
+    time_budget_seconds: float | None = None,
+    settings_path: Path | None = None,
+) -> Document:
+    """Ask the study's own request again. Code from a file runs only if the user names that file now.
+
+    `time_budget_seconds` is what the rest may take, instead of the study's own budget. `settings_path` is where the
+    settings that `find` recommends are exported to.
+    """
     with Ledger.open(context.store, create=False) as ledger:
         row = ledger.study(name)
-    for workload in workloads_of(row.request):
-        check_named_again(workload, named_again)
-    context = replace(context, resume=name)
-    match row.request:
+    if settings_path is not None and not isinstance(row.request, FindRequest):
+        raise UsageError(
+            f"study {name!r} is one of `{row.command}` and recommends no settings that a file could hold",
+            "leave --export-toml away",
+        )
+    moved = moved_code(workloads_of(row.request), named_again)
+    context = replace(context, resume=name, moved=moved, time_budget_seconds=time_budget_seconds)
+    request = row.request if time_budget_seconds is None else _within(row.request, time_budget_seconds)
+    return _asked_again(request, context, named_again, settings_path)
+
+
+def _within(request: Request, time_budget_seconds: float) -> Request:
+    """The request with another time budget."""
+    if isinstance(request, PlanRequest):
+        if request.curve is None:
+            raise UsageError("this study measures nothing that a time budget could bound", "leave --time-budget away")
+        bench = msgspec.structs.replace(request.curve.bench, time_budget_seconds=time_budget_seconds)
+        return msgspec.structs.replace(request, curve=msgspec.structs.replace(request.curve, bench=bench))
+    bench = msgspec.structs.replace(request.bench, time_budget_seconds=time_budget_seconds)
+    return msgspec.structs.replace(request, bench=bench)
+
+
+def _asked_again(request: Request, context: Context, named_again: NamedAgain, settings_path: Path | None) -> Document:
+    match request:
         case MaxBatchRequest():
-            return max_batch(row.request, context)
+            return max_batch(request, context)
         case ThroughputRequest():
-            return throughput(row.request, context)
+            return throughput(request, context)
         case PlanRequest():
-            return plan(row.request, context, named_again)
+            return plan(request, context, named_again)
         case LoaderRequest():
-            return loader(row.request, context)
+            return loader(request, context)
         case StallsRequest():
-            return stalls(row.request, context)
+            return stalls(request, context)
         case SwitchesRequest():
-            return switches(row.request, context)
+            return switches(request, context)
         case AnatomyRequest():
-            return anatomy(row.request, context)
+            return anatomy(request, context)
         case SoakRequest():
-            return soak(row.request, context)
+            return soak(request, context)
         case FindRequest():
-            return find(row.request, context)
+            return find(request, context, settings_path)
         case VerifyRequest():
-            return verify(row.request, context)
+            return verify(request, context)

@@ -74,7 +74,7 @@ class Study:
         """The same with a time budget for the rest."""
         own = [workload.model for workload in workloads_of(self.row.request) if workload.runs_user_code]
         models = [word for model in own for word in ("--model", self._context.moved.get(model, model))]
-        budget = [] if budget_seconds is None else ["--time-budget", f"{budget_seconds:.12g}s"]
+        budget = [] if budget_seconds is None else ["--time-budget", _typed(budget_seconds)]
         return f"{shlex.join(['traindyno', 'resume', self.row.name, *models, *budget])}{self.store_option}"
 
     @property
@@ -132,10 +132,12 @@ class Study:
             if record.outcome is Outcome.INTERRUPTED:
                 self._stopped()
                 return record if record.measurement is not None else None
-            if record.outcome not in REPEATABLE or attempt == RETRIES:
+            failure = record.failure
+            if failure is None or record.outcome not in REPEATABLE or attempt == RETRIES:
                 return record
-            assert record.failure is not None
-            self._context.emit(Notice(level="warning", text=f"{record.failure.message}; trying once more"))
+            if failure.phase == PREPARING:
+                return record
+            self._context.emit(Notice(level="warning", text=f"{failure.message}; trying once more"))
         raise AssertionError("the last attempt always returns")
 
     def _attempt(self, proposal: Proposal) -> TrialRecord:
@@ -239,6 +241,11 @@ def _settled(committed: list[TrialRecord]) -> list[TrialRecord]:
     """
     told = [record for record in committed if record.outcome is not Outcome.INTERRUPTED]
     return told[:-1] if told and told[-1].outcome in REPEATABLE else told
+
+
+def _typed(seconds: float) -> str:
+    """A duration as people type it: `20m`, `90s`."""
+    return f"{seconds / 60:g}m" if seconds % 60 == 0 else f"{seconds:.12g}s"
 
 
 def _run_seconds(record: TrialRecord) -> float:

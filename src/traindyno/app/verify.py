@@ -14,7 +14,7 @@ from traindyno.app.documents import finished_document
 from traindyno.app.fed import drive_fed
 from traindyno.app.loader_room import RoomyRunner
 from traindyno.app.loader_workload import SYNTHETIC, check_decoder
-from traindyno.app.source_checks import check_source
+from traindyno.app.source_checks import check_source, stored
 from traindyno.app.sources import NamedAgain, is_same_code
 from traindyno.app.specs import first_spec
 from traindyno.app.study import Study, open_study
@@ -99,13 +99,14 @@ def _named(workload: WorkloadSpec, named_again: NamedAgain) -> WorkloadSpec:
 
 def check_verify(request: VerifyRequest) -> None:
     """Refuse what could only fail later: settings of another kind of device, and data that is not here."""
-    for setup in (request.baseline, request.recommended):
+    arms = (request.baseline, request.recommended)
+    for setup in arms:
         check_settings(setup.settings, request.workload.mode, UNKNOWN_DEVICE)
         _check_device(setup.settings, request)
-        if setup.data != SYNTHETIC:
-            here = f"say where it lies here: --data {shlex.quote(f'{setup.data}=SOURCE')}"
-            is_there = not request.bench.runner.startswith(SIMULATED_DEVICE)
-            check_source(setup.data, str(request.file or "the file"), is_there=is_there, hint=here)
+    is_there = not request.bench.runner.startswith(SIMULATED_DEVICE)
+    for data in (setup.data for setup in arms if setup.data != SYNTHETIC):
+        here = f"say where it lies here: --data {shlex.quote(f'{stored(data)}=SOURCE')}"
+        check_source(data, str(request.file or "the file"), is_there=is_there, hint=here)
 
 
 def _check_device(settings: Settings, request: VerifyRequest) -> None:

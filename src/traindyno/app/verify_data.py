@@ -1,4 +1,4 @@
-"""Where the data of a settings file lies here: `--data SOURCE`, or `--data OLD=NEW` where its two ways to train differ."""
+"""Where the data of a settings file lies here: `--data SOURCE`, or `OLD=NEW` where its two ways to train differ."""
 
 import shlex
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from traindyno.app.loader_workload import MEMORY, SYNTHETIC
+from traindyno.app.source_checks import stored
 from traindyno.core.errors import UsageError
 from traindyno.core.setups import Setup
 
@@ -22,20 +23,20 @@ def with_data_here(baseline: Setup, recommended: Setup, given: Sequence[str]) ->
 
 def _replacements(before: tuple[str, str], given: Sequence[str]) -> dict[str, str]:
     """Old source → new one."""
-    stored = list(dict.fromkeys(map(_stored, before)))
-    if given and stored == [SYNTHETIC]:
+    known = list(dict.fromkeys(map(stored, before)))
+    if given and known == [SYNTHETIC]:
         raise UsageError("these settings were found without stored data that could lie elsewhere", "leave --data away")
     here: dict[str, str] = {}
     for text in given:
-        old, new = _pair(text, (*before, *stored))
-        if old is None and len(stored) > 1:
-            options = " ".join(f"--data {shlex.quote(f'{source}=SOURCE')}" for source in stored)
+        old, new = _pair(text, (*before, *known))
+        if old is None and len(known) > 1:
+            options = " ".join(f"--data {shlex.quote(f'{source}=SOURCE')}" for source in known)
             raise UsageError(
                 f"the baseline reads from {before[0]} and what is recommended from {before[1]}: "
                 f"it is not clear which of them {text} stands for",
                 f"name what lies elsewhere here: {options}",
             )
-        if (replaced := old or stored[0]) in here:
+        if (replaced := old or known[0]) in here:
             raise UsageError(f"there are two places for {replaced}", "name one --data for it")
         here[replaced] = new
     return here
@@ -53,8 +54,3 @@ def _replaced(data: str, here: dict[str, str]) -> str:
     if data in here:
         return here[data]
     return MEMORY + _replaced(data.removeprefix(MEMORY), here) if data.startswith(MEMORY) else data
-
-
-def _stored(data: str) -> str:
-    """What `memory:` holds is stored elsewhere."""
-    return _stored(data.removeprefix(MEMORY)) if data.startswith(MEMORY) else data

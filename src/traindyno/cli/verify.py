@@ -40,9 +40,7 @@ def command(settings: str, models: tuple[str, ...], store: str, name: str | None
     output = Output.take(values, store)
     named = tuple((model, hash_source(model)) for model in models)
     bench, repeats, trial_seconds = take_bench(values), values["repeats"], values["trial_seconds"]
-    request = verify_request(
-        settings, bench, named, repeats=repeats, trial_seconds=trial_seconds, data=values["data"]
-    )
+    request = verify_request(settings, bench, named, repeats=repeats, trial_seconds=trial_seconds, data=values["data"])
     if dry_run:
         from traindyno.app.rehearsal import rehearse_verify
 

@@ -13,11 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from traindyno.core.errors import StoppedError, UsageError
+from traindyno.core.records import WorkloadSpec
 from traindyno.worker.data import sources
 from traindyno.worker.data.prepared import finished_header, open_prepared
 from traindyno.worker.data.prepared_check import damaged_files
 from traindyno.worker.data.prepared_format import HEADER, WrittenFile, file_crc32, read_header, write_header
 from traindyno.worker.data.stored import Augmentation, Pixels, Stored
+from traindyno.worker.job import open_source
 from worker.data.prepared_sets import NEVER, prepare, stop_after, use_chunks_of
 from worker.data.tiny_sets import write_folder
 
@@ -103,6 +105,19 @@ def test_it_travels_to_workers_as_little_more_than_a_path(prepared: Path) -> Non
     there = pickle.loads(pickled)
     assert len(there) == 10
     assert np.array_equal(there.fetch(9).content, examples.fetch(9).content)
+
+
+@pytest.mark.parametrize("prefix", ["", "memory:"])
+def test_images_wanted_larger_than_they_were_prepared_are_warned_of(prepared: Path, prefix: str) -> None:
+    """The note goes with every measurement of the source."""
+    notes = {
+        size: open_source(WorkloadSpec(model="", data=f"{prefix}prepared:{prepared}", image_size=size)).notes
+        for size in (16, 17)
+    }
+    assert notes[16] == []
+    (note,) = notes[17]
+    assert "prepared with a shorter side of 16 px and are enlarged to 17 px" in note
+    assert "--shorter-side 17" in note
 
 
 def test_paths_are_the_files_that_hold_the_examples(prepared: Path) -> None:

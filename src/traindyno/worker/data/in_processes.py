@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from traindyno.core.errors import TraindynoError
 
@@ -91,7 +91,7 @@ def _signals_held_back() -> Iterator[None]:
 def _script_hidden() -> Iterator[None]:
     """Processes started meanwhile do not run the user's script again, which need not be guarded against that."""
     script = vars(sys.modules["__main__"])
-    known = {name: script[name] for name in ("__spec__", "__file__") if name in script}
+    known: dict[str, Any] = {name: script[name] for name in ("__spec__", "__file__") if name in script}
     script.update(dict.fromkeys(known))
     try:
         yield

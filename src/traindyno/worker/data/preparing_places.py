@@ -22,8 +22,9 @@ def require_apart(source: str, target: Path) -> None:
     kind, _, path = source.partition(":")
     for place in _PLACES.get(kind, _no_places)(os.path.expanduser(path)):
         if _lies_in(target, place):
+            where = "is" if target == place else f"lies in {place},"
             raise UsageError(
-                f"{target} lies in {place}, where the examples of {source} are looked for",
+                f"{target} {where} where the examples of {source} are looked for",
                 "name a folder outside of it: what is written there must not be taken for examples",
             )
 

@@ -1,0 +1,87 @@
+"""What `traindyno find` is given: by options, by a baseline's file and by the project file, and what is missing."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.command_line import document, run
+from traindyno.core.keeping import KEEPABLE
+
+FIND = ("find", "--model", "torchvision:resnet50", "--runner", "simulated", "--no-report", "--json")
+
+
+def baseline(folder: Path, *options: str) -> dict[str, object]:
+    content = document(run(folder, *FIND, *options))
+    return {"data": content["answer"]["data"], **content["answer"]["baseline"]["settings"]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project whose usual settings are not those of the file that is named now."""
+    (tmp_path / "traindyno.toml").write_text(
+        'data = "folder:/usual"\nprecision = "bf16"\nbatch-size = 32\nworkers = 3\n'
+        'set = ["memory_format=channels_last", "tf32=all"]\n'
+    )
+    (tmp_path / "mine.toml").write_text(
+        'batch_size = 128\nprecision = "fp32"\npin_memory = true\nmemory_format = "contiguous"\n'
+        '[source]\ndata = "folder:/mine"\n'
+    )
+    return tmp_path
+
+
+def test_a_baseline_s_file_wins_over_the_project_file_which_fills_it_up(folder: Path) -> None:
+    settings = baseline(folder, "--baseline", "mine.toml")
+    own = {"data": "folder:/mine", "batch_size": 128, "precision": "fp32", "memory_format": "contiguous"}
+    assert own.items() <= settings.items()
+    assert {"num_workers": 3, "tf32": "all"}.items() <= settings.items()
+
+
+def test_options_of_this_command_win_over_both(folder: Path) -> None:
+    settings = baseline(
+        folder, "--baseline", "mine.toml", "--data", "folder:/now", "--batch-size", "64", "--set", "tf32=none"
+    )
+    assert {"data": "folder:/now", "batch_size": 64, "tf32": "none", "precision": "fp32"}.items() <= settings.items()
+
+
+def test_a_setting_is_kept_at_another_value_than_the_project_s(folder: Path) -> None:
+    assert baseline(folder, "--keep", "precision=fp32")["precision"] == "fp32"
+
+
+def test_pinning_can_be_turned_off_and_on(folder: Path) -> None:
+    assert baseline(folder, "--baseline", "mine.toml")["pin_memory"] is True
+    assert baseline(folder, "--baseline", "mine.toml", "--no-pin-memory")["pin_memory"] is False
+    assert baseline(folder, "--pin-memory")["pin_memory"] is True
+
+
+@pytest.mark.parametrize("further", [("--dry-run",), ()])
+def test_data_that_is_not_there_is_refused_before_anything_is_measured(
+    tmp_path: Path, further: tuple[str, ...]
+) -> None:
+    command = ("find", "--model", "torchvision:resnet50", "--data", "folder:no/such", "--device", "cpu", *further)
+    refused = run(tmp_path, *command)
+    assert refused.returncode == 2
+    assert "--data names folder:no/such, and there is no no/such" in refused.stderr
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_plan_of_the_embedded_example_needs_no_images(tmp_path: Path) -> None:
+    assert run(tmp_path, "find", "--device", "cpu", "--dry-run").returncode == 0
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_embedded_example_has_images_of_every_class(tmp_path: Path) -> None:
+    made = run(tmp_path, "find", "--device", "cpu", "--classes", "300", "--time-budget", "1ms", "--no-report")
+    assert made.returncode == 124
+    assert "600 of 600 images" in made.stderr
+
+
+def test_an_epoch_of_unknown_length_is_named_in_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(
+        "import torch\nfrom torch import nn\nfrom traindyno import Workload\n\n\n"
+        "def build():\n    return Workload(model=nn.Linear(4, 2), example_input=torch.randn(1, 4))\n"
+    )
+    kept = ",".join(name for name in KEEPABLE if name != "augmentation")
+    command = ("find", "--model", "job.py:build", "--device", "cpu", "--trial-seconds", "100ms", "--repeats", "1")
+    content = document(run(tmp_path, *command, "--keep", kept, "--epochs", "3", "--no-report", "--json"))
+    assert content["answer"]["training_time"] is None
+    assert any("Give --epoch-examples" in warning for warning in content["warnings"])
