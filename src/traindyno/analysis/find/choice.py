@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from traindyno.analysis.find.findings import Findings
-from traindyno.analysis.find.rounds import BASELINE, finalists
+from traindyno.analysis.find.rounds import finalists
 from traindyno.analysis.find.single_runs import baseline_alone, best_single_run
 from traindyno.core.answers.find import Finalist
 from traindyno.core.base import Record
@@ -66,7 +66,7 @@ def _best_free(candidates: Sequence[Finalist], own: Finalist, batch_range: tuple
 def _is_near(each: Finalist, recommended: Finalist) -> bool:
     return (
         each is not recommended
-        and each.name != BASELINE
+        and bool(recommended.changes)
         and each.batch_size == recommended.batch_size
         and each.speedup >= NEAR_EQUAL * recommended.speedup
         and bool(_cheaper_in(each, recommended))

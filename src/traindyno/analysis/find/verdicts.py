@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from traindyno.analysis.find.attempts import NO_TIME
 from traindyno.analysis.find.choice import Choice, setup_of
 from traindyno.analysis.find.findings import Findings
-from traindyno.analysis.find.words import between, times
+from traindyno.analysis.find.words import between, changes_in_words, times
 from traindyno.analysis.switch_candidates import Value, value_words
 from traindyno.core.answers.find import Finalist, Headroom
 from traindyno.core.requests import FindRequest
@@ -14,6 +14,7 @@ from traindyno.core.setups import step_settings
 from traindyno.core.units import format_percent, format_rate
 
 MISSED_BY = 0.05
+LOOKS_FASTER = 1.03
 
 
 def find_verdicts(
@@ -23,6 +24,7 @@ def find_verdicts(
     return (
         *_gain(request, findings, choice),
         *_unfinished(findings, choice),
+        *_open(choice),
         *_bound(choice, bounds),
         *_free_batch(choice),
         *_left(headroom),
@@ -68,7 +70,8 @@ def _gain(request: FindRequest, findings: Findings, choice: Choice) -> Iterator[
         return
     if not found.changes:
         where = "" if choice.free is None else f" at your batch of {baseline.batch_size}"
-        yield f"Nothing that was tried is faster than the baseline{where}: a gain of 1.00, and nothing to change."
+        is_faster = "was shown to be faster" if any(_is_open(each) for each in choice.everyone) else "is faster"
+        yield f"Nothing that was tried {is_faster} than the baseline{where}: a gain of 1.00, and nothing to change."
         return
     work = "Training" if request.workload.mode == "train" else "Inference"
     rates = f"{format_rate(baseline.examples_per_second)} → {format_rate(found.examples_per_second)} examples/s"
@@ -88,6 +91,18 @@ def _unfinished(findings: Findings, choice: Choice) -> Iterator[str]:
     if findings.effects and held != found and not findings.runs(held):
         gained = times(math.prod(ratio for ratio, _ in findings.effects))
         yield f"Switches that made the step {gained} as fast in pairs had not run end to end yet, and are left out."
+
+
+def _is_open(found: Finalist) -> bool:
+    """Whether it looks faster, and the rounds did not show it."""
+    return found.speedup > LOOKS_FASTER and found.speedup_ci95[0] <= 1.0
+
+
+def _open(choice: Choice) -> Iterator[str]:
+    best = max(choice.everyone, key=lambda each: each.speedup)
+    if not choice.recommended.changes and _is_open(best):
+        what = f"{changes_in_words(best.changes)} may be {times(best.speedup)} as fast"
+        yield f"{what} ({between(best.speedup_ci95)}): more rounds would tell, with a longer budget or --repeats."
 
 
 def _bound(choice: Choice, bounds: tuple[str, str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """How the time budget is spent: what is left for searching once the last rounds are paid for."""
 
 from traindyno.analysis.find.findings import Findings
-from traindyno.analysis.find.rounds import FEWEST_ROUNDS, FIRST_ROUND
+from traindyno.analysis.find.rounds import FIRST_ROUND
 from traindyno.analysis.switch_losses import LARGEST_BATCH, STEPS
 from traindyno.core.records import TrialKind, TrialRecord
 from traindyno.search.find.goal import Goal
@@ -11,6 +11,12 @@ COMPILING_SECONDS = 60.0
 
 COMPILED_SECONDS = 15.0
 """Assumed of the start of one that has."""
+
+RESERVED_ROUNDS = 3
+"""Two rounds give an interval by one difference, which is thirteen standard errors wide; three give one of four."""
+
+BETWEEN_TRIALS_SECONDS = 0.3
+"""What deciding, starting and committing take for each trial."""
 
 FEWEST_LOSS_STEPS = 25
 _STARTING_SECONDS = 2.0
@@ -35,9 +41,9 @@ class Purse:
         return self.left(0.0) >= sum(record.seconds for record in rounds if record.spec.repeat == last)
 
     def affords_feed(self, step_seconds: float | None) -> bool:
-        """Whether a run end to end can be paid for whose steps should take so long, and two rounds with it."""
+        """Whether a run end to end can be paid for whose steps should take so long, and the last rounds with it."""
         cost = self.feed_cost(step_seconds)
-        return self.left(FEWEST_ROUNDS * (self._baseline + cost)) >= cost
+        return self.left(RESERVED_ROUNDS * (self._baseline + cost)) >= cost
 
     def feed_cost(self, step_seconds: float | None) -> float:
         """What a run end to end should take: shorter than the baseline's as its steps are, but it has to start."""
@@ -49,13 +55,15 @@ class Purse:
         return compiled + max(shortest, self._baseline * min(1.0, step_seconds / told.step_seconds))
 
     def entries_paid_for(self) -> int:
-        """How many ways to train the fewest rounds can be paid for, the baseline among them."""
-        left = self.left(FEWEST_ROUNDS * self._baseline)
-        return 99 if left == float("inf") else 1 + int(left / (FEWEST_ROUNDS * max(0.1, self._end_to_end)))
+        """How many ways to train the last rounds can be paid for, the baseline among them."""
+        left = self.left(RESERVED_ROUNDS * self._baseline)
+        return 99 if left == float("inf") else 1 + int(left / (RESERVED_ROUNDS * max(0.1, self._end_to_end)))
 
     def left(self, reserve: float) -> float:
         budget = self._goal.budget_seconds
-        return float("inf") if budget is None else budget - self._findings.spent_seconds - reserve
+        if budget is None:
+            return float("inf")
+        return budget - self._findings.spent_seconds - BETWEEN_TRIALS_SECONDS * len(self._findings.log) - reserve
 
     def cost(self, kind: TrialKind) -> float:
         """What the last trials of a kind took at most; compiling is counted apart."""
@@ -93,8 +101,8 @@ class Purse:
         return steps * small + _STARTING_SECONDS
 
     def _reserve(self) -> float:
-        """The fewest rounds, of the baseline and of what is held."""
-        return FEWEST_ROUNDS * (self._baseline + self._end_to_end)
+        """The last rounds, of the baseline and of what is held."""
+        return RESERVED_ROUNDS * (self._baseline + self._end_to_end)
 
     @property
     def _baseline(self) -> float:
