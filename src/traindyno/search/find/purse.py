@@ -20,8 +20,6 @@ BETWEEN_TRIALS_SECONDS = 0.3
 
 FEWEST_LOSS_STEPS = 25
 _STARTING_SECONDS = 2.0
-_USUAL_SECONDS: dict[TrialKind, float] = {"pair": 2.0}
-"""What a trial takes as a multiple of one that runs end to end, before one of its kind has run."""
 
 
 class Purse:
@@ -74,7 +72,9 @@ class Purse:
             pairs = [each for _, each in self._findings.log if each.spec.kind == kind]
             alike = [each.seconds for each in pairs if _compiles(each) == self._is_compiled]
             seconds = [min(alike[-2:])] if alike else []
-        return max(seconds[-2:]) if seconds else _USUAL_SECONDS.get(kind, 1.0) * self._end_to_end
+        if not seconds and kind == "pair":
+            return min(2 * self._end_to_end, 2 * _STARTING_SECONDS + 3 * self._trial_seconds)
+        return max(seconds[-2:]) if seconds else self._end_to_end
 
     @property
     def _is_compiled(self) -> bool:
