@@ -73,7 +73,8 @@ def _attempts(findings: Findings, choice: Choice) -> tuple[Attempt, ...]:
     both_ran = choice.recommended.confirmed and any(setup_of(each) == held for each in choice.everyone)
     if not both_ran or held == found:
         return tuple(findings.attempts)
-    return tuple(left_out_again(attempt, held.settings, found.settings) for attempt in findings.attempts)
+    shown = bool(choice.recommended.changes)
+    return tuple(left_out_again(each, held.settings, found.settings, shown=shown) for each in findings.attempts)
 
 
 def _with_rates(choice: Choice, request: FindRequest) -> Choice:

@@ -13,6 +13,7 @@ from traindyno.core.answers.interval import Interval
 from traindyno.core.records import Failure, Settings, TrialRecord
 from traindyno.core.setups import Setup
 
+UNSHOWN = "the last rounds did not show the gain"
 NO_TIME = "not tried: the time budget does not reach"
 
 
@@ -92,13 +93,16 @@ def failure_words(failure: Failure | None) -> str | None:
     return None if failure is None else failure.message
 
 
-def left_out_again(attempt: Attempt, held: Settings, recommended: Settings) -> Attempt:
-    """A switch that what is held has and what is recommended has not, where both ran in the last rounds."""
+def left_out_again(attempt: Attempt, held: Settings, recommended: Settings, *, shown: bool) -> Attempt:
+    """A switch that what is held has and what is recommended has not, where both ran in the last rounds.
+
+    Either a simpler way won, or, where the baseline is recommended, the rounds did not show the gain.
+    """
     parts = attempt.change.replace(" and ", ", ").split(", ")
     gone = all(part in _in_words(held) and part not in _in_words(recommended) for part in parts)
     if attempt.side != "step" or not attempt.adopted or not gone:
         return attempt
-    outcome = "adopted at first; end to end it was as fast without"
+    outcome = "adopted at first; " + ("end to end it was as fast without" if shown else UNSHOWN)
     return msgspec.structs.replace(attempt, outcome=outcome, adopted=False)
 
 

@@ -15,6 +15,9 @@ COMPILED_SECONDS = 15.0
 RESERVED_ROUNDS = 3
 """Two rounds give an interval by one difference, which is thirteen standard errors wide; three give one of four."""
 
+SAFELY = 1.15
+"""Trials of one kind do not take equally long."""
+
 BETWEEN_TRIALS_SECONDS = 0.3
 """What deciding, starting and committing take for each trial."""
 
@@ -41,7 +44,7 @@ class Purse:
     def affords_feed(self, step_seconds: float | None) -> bool:
         """Whether a run end to end can be paid for whose steps should take so long, and the last rounds with it."""
         cost = self.feed_cost(step_seconds)
-        return self.left(RESERVED_ROUNDS * (self._baseline + cost)) >= cost
+        return self.left(RESERVED_ROUNDS * SAFELY * (self._baseline + cost)) >= cost
 
     def feed_cost(self, step_seconds: float | None) -> float:
         """What a run end to end should take: shorter than the baseline's as its steps are, but it has to start."""
@@ -102,7 +105,7 @@ class Purse:
 
     def _reserve(self) -> float:
         """The last rounds, of the baseline and of what is held."""
-        return RESERVED_ROUNDS * (self._baseline + self._end_to_end)
+        return RESERVED_ROUNDS * SAFELY * (self._baseline + self._end_to_end)
 
     @property
     def _baseline(self) -> float:
