@@ -197,6 +197,11 @@ def settings_file(store: str, tmp_path: Path) -> Path:
     return path
 
 
+def test_the_data_of_a_file_may_lie_elsewhere(settings_file: Path, store: str) -> None:
+    answer = traindyno.verify(settings_file, data="folder:/elsewhere", runner="simulated", store=store)
+    assert {answer.baseline.data, answer.recommended.data} == {"folder:/elsewhere"}
+
+
 def test_a_gain_that_was_found_is_verified(store: str, settings_file: Path) -> None:
     answer = traindyno.verify(settings_file, runner="simulated", store=store)
     assert answer.holds is True

@@ -103,6 +103,10 @@ def test_the_verdict_names_the_planted_bottleneck(store: str, profile: str, boun
     assert stalls(store, profile).bound == bound
 
 
+def test_another_source_may_be_named_alone(store: str) -> None:
+    assert stalls(store, also="memory:").runs.keys() == stalls(store, also=["memory:"]).runs.keys()
+
+
 def test_the_prediction_stands_near_what_was_measured(store: str) -> None:
     answer = stalls(store)
     assert answer.predicted["warm"] == pytest.approx(answer.runs["warm"].step_seconds, rel=0.1)

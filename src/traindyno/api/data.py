@@ -1,8 +1,9 @@
 """How data comes to the model: `loader` and `stalls`."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from traindyno.api.options import ask, split, take_settings, without_settings, workload_of
+from traindyno.api.options import ask, one_or_several, split, take_settings, without_settings, workload_of
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.core.answers import LoaderAnswer, StallsAnswer
 from traindyno.core.errors import UsageError
@@ -68,7 +69,7 @@ def stalls(
     prefetch_factor: int = 2,
     pin_memory: bool = False,
     decoder: Decoder = "pil",
-    also: list[str] | None = None,
+    also: str | Sequence[str] = (),
     cold: bool = True,
     repeats: int = 3,
     local_ranks: int = 1,
@@ -91,7 +92,7 @@ def stalls(
         workload=workload_of(model, data=data, **workload_options),
         bench=bench,
         settings=settings,
-        also=tuple(also or ()),
+        also=one_or_several(also),
         cold=cold,
         repeats=repeats,
         local_ranks=local_ranks,

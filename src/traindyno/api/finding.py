@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from traindyno.api.options import ask, bench_of, given_settings, split, without_settings, workload_of
+from traindyno.api.options import ask, bench_of, given_settings, one_or_several, split, without_settings, workload_of
 from traindyno.app.context import DEFAULT_STORE, Context
 from traindyno.core.answers import Document, FindAnswer, VerifyAnswer
 from traindyno.core.errors import TraindynoError
@@ -70,7 +70,7 @@ def find(
         settings=start.settings,
         keep=tuple(kept),
         batch_range=batch_range,
-        also=(also,) if isinstance(also, str) else tuple(also),
+        also=one_or_several(also),
         prepare=None if prepare is None else fspath(prepare),
         margin=margin,
         epochs=epochs,
@@ -102,6 +102,7 @@ def verify(
     settings: str | PathLike[str],
     *,
     model: str | None = None,
+    data: str | Sequence[str] = (),
     repeats: int = 5,
     trial_seconds: float = 3.0,
     store: str = DEFAULT_STORE,
@@ -111,7 +112,8 @@ def verify(
 ) -> VerifyAnswer:
     """Measure the settings in a file that `find` wrote against their baseline again.
 
-    Code of your own must be named again as `model`. Further options are those of the bench, but for the precision.
+    Code of your own must be named again as `model`. `data` says where the file's data lies here: one source, or
+    `OLD=NEW` for each. Further options are those of the bench, but for the precision.
     """
     from traindyno.app.sources import hash_source
     from traindyno.app.verify import verify as use_case
@@ -119,6 +121,8 @@ def verify(
 
     named = () if model is None else ((model, hash_source(model)),)
     bench = bench_of(options)
-    request = verify_request(fspath(settings), bench, named, repeats=repeats, trial_seconds=trial_seconds)
+    request = verify_request(
+        fspath(settings), bench, named, repeats=repeats, trial_seconds=trial_seconds, data=one_or_several(data)
+    )
     answer: VerifyAnswer = ask(use_case, request, store, name, on_event)
     return answer

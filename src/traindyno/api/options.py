@@ -1,7 +1,7 @@
 """Free options sorted into the records they belong to, and how every use case is asked."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -127,3 +127,8 @@ def workload_of(
         source_sha256=hash_source(model),
         skip_bad=skip_bad,
     )
+
+
+def one_or_several(texts: str | Iterable[str] | None) -> tuple[str, ...]:
+    """A single text is one, and not its letters."""
+    return (texts,) if isinstance(texts, str) else tuple(texts or ())
