@@ -64,7 +64,7 @@ from traindyno.core.requests import FindRequest
 )
 @click.option(
     "--repeats", type=click.IntRange(1), default=3, show_default=True,
-    help="Rounds of the best with the baseline at the end; the intervals cover the variation between processes.",
+    help="Rounds of the best with the baseline at the end, at least two; intervals cover how far processes vary.",
 )  # fmt: skip
 @click.option(
     "--trial-seconds", type=DURATION, default="3s", show_default=True, metavar="TIME",

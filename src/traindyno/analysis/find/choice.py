@@ -35,11 +35,8 @@ def choose(findings: Findings, batch_range: tuple[int, int] | None) -> Choice:
         single = best_single_run(findings)
         others = others if single is None else (single, *others)
     own = _best([each for each in others if each.batch_size == baseline.batch_size], baseline)
-    free = _best_free([each for each in others if each.batch_size != baseline.batch_size], own, batch_range)
-    recommended = own
-    if batch_range is not None and free is not None:
-        outside = not batch_range[0] <= own.batch_size <= batch_range[1]
-        recommended = free if outside else _best([own, free], own)
+    free = _best_free([each for each in others if each.batch_size != baseline.batch_size], own)
+    recommended = own if free is None or batch_range is None else _best([own, free], own)
     near = tuple(_near(each, recommended) for each in others if _is_near(each, recommended))
     everyone = (baseline, *others)
     return Choice(baseline=baseline, own=own, free=free, recommended=recommended, near_equal=near, everyone=everyone)
@@ -56,11 +53,10 @@ def _best(candidates: Sequence[Finalist], otherwise: Finalist) -> Finalist:
     return max([*shown, otherwise], key=lambda each: each.speedup)
 
 
-def _best_free(candidates: Sequence[Finalist], own: Finalist, batch_range: tuple[int, int] | None) -> Finalist | None:
-    """The fastest of another batch, unless the user's own is as fast and allowed."""
+def _best_free(candidates: Sequence[Finalist], own: Finalist) -> Finalist | None:
+    """The fastest of another batch, if it is faster than the best of the user's own."""
     best = max(candidates, key=lambda each: each.speedup, default=None)
-    own_is_allowed = batch_range is None or batch_range[0] <= own.batch_size <= batch_range[1]
-    return None if best is None or (own_is_allowed and best.speedup <= own.speedup) else best
+    return None if best is None or best.speedup <= own.speedup else best
 
 
 def _is_near(each: Finalist, recommended: Finalist) -> bool:

@@ -45,10 +45,7 @@ class SizeSearch:
                 return
 
     def _sizes(self, own: int) -> Iterator[int]:
-        """Twice as many again and again, up to the end of the range and to what an epoch of few steps has.
-
-        The end of the range is tried too, also where it lies below the user's own batch.
-        """
+        """Twice as many again and again, up to what an epoch of few steps has, and the end of the range itself."""
         examples = self._examples()
         most = examples // FEWEST_STEPS if examples else None
         end = self._goal.batch_range[1] if self._goal.batch_range else None
