@@ -131,6 +131,7 @@ def measure(spec: TrialSpec, rig: Rig, balance: bool) -> dict[str, Any]:
         "same_process_step_seconds": same.step_seconds,
         "same_process_error": same.forecast(spec.settings, alone=False).step_seconds / fed.step_seconds - 1,
         "error": error,
+        "parts": msgspec.to_builtins(parts),
     }
     settings, name = spec.settings, spec.workload.model.partition(":")[2]
     print(
@@ -173,6 +174,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--trial-seconds", type=float, default=3.0)
     parser.add_argument("--images", type=int)
+    parser.add_argument("--balanced", action="store_true", help="only settings whose loading takes about a step")
     parser.add_argument("--folder", type=Path, help="where the data is made; a temporary folder by default")
     results.continues(parser)
     options: argparse.Namespace = parser.parse_args()
@@ -184,11 +186,11 @@ def main() -> None:
         for _ in rows:  # what was drawn and measured before
             draw(chance, folder, kind, options.device)
         while len(rows) < MOST and not enough(rows):
-            balance = len(rows) >= LEAST
+            balance = options.balanced or len(rows) >= LEAST
             spec = draw(chance, folder, kind, options.device, from_files=balance)
             rows.append(measure(spec, rig, balance))
             summary = {"seed": options.seed, **summarise(rows), "rows": rows}
-            results.write(options.out, f"loader_prediction_{kind}", summary)
+            results.write(options.out, f"loader_prediction_{'balanced_' if options.balanced else ''}{kind}", summary)
     rig.close()
 
 

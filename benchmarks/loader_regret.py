@@ -46,8 +46,8 @@ class Case:
 def cases(folder: Path, device: str) -> list[Case]:
     """A light and a heavy model on JPEG files and on prepared pixels."""
     on_cpu = device == "cpu"
-    light = ("torchvision:shufflenet_v2_x0_5", 64, 32) if on_cpu else ("torchvision:resnet18", 224, 256)
-    heavy = ("torchvision:resnet18", 128, 16) if on_cpu else ("torchvision:resnet50", 224, 256)
+    light = ("torchvision:shufflenet_v2_x0_5", 64, 32) if on_cpu else ("torchvision:resnet18", 224, 128)
+    heavy = ("torchvision:resnet18", 128, 16) if on_cpu else ("torchvision:resnet50", 224, 128)
     sources = {"JPEG files": f"folder:{folder / 'files'}", "prepared pixels": f"prepared:{folder / 'prepared'}"}
     return [
         Case(f"{model.split(':')[1]} on {form}", WorkloadSpec(model=model, data=data, image_size=size), batch)
