@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from traindyno.core.errors import UsageError
 from traindyno.core.units import (
+    count_of,
     format_bytes,
     format_rate,
     format_seconds,
@@ -81,3 +82,17 @@ def test_durations_are_printed_in_the_unit_a_person_would_choose(seconds: float 
 
 def test_rates_carry_as_many_digits_as_mean_something() -> None:
     assert [format_rate(rate) for rate in (2214.4, 92.26, 0.4567)] == ["2,214", "92.3", "0.457"]
+
+
+@pytest.mark.parametrize(
+    ("number", "what", "words"),
+    [
+        (1, "step", "1 step"),
+        (1.0, "epoch", "1 epoch"),
+        (0.5, "epoch", "0.5 epochs"),
+        (1200, "step", "1,200 steps"),
+        (2, "fresh process", "2 fresh processes"),
+    ],
+)
+def test_one_is_no_plural(number: float, what: str, words: str) -> None:
+    assert count_of(number, what) == words

@@ -231,10 +231,10 @@ def test_a_trial_tells_the_size_of_its_images_also_where_the_model_chose_it(
     model: str, asked: int | None, size: int, tmp_path: Path
 ) -> None:
     folder = write_folder(tmp_path, [f"class{index % 3}/{index}.jpg" for index in range(12)])
-    workload = WorkloadSpec(model=model, data=f"folder:{folder}", image_size=asked)
-    assert measure("feed", workload, Feed(supply="loader"), seconds=0.1).image_size == size
+    workload = WorkloadSpec(model=model, data=f"folder:{folder}", image_size=asked, mode="infer")
+    assert measure("feed", workload, Feed(supply="loader"), seconds=0.1, batch_size=1).image_size == size
     made_up = msgspec.structs.replace(workload, data="synthetic:")
-    assert measure("fit", made_up, RESIDENT).image_size == size
+    assert measure("fit", made_up, RESIDENT, batch_size=1).image_size == size
 
 
 def test_the_size_of_a_users_own_items_is_not_told(sleeping: str) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from traindyno.core.errors import TraindynoError
+from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.worker.batches import seeded
 from traindyno.worker.knobs.accumulation import Share
 from traindyno.worker.losses import Criterion, find_scores, random_target
@@ -147,3 +147,28 @@ def test_a_target_the_default_loss_cannot_use_is_an_error() -> None:
 
 def test_nothing_is_found_in_an_empty_output() -> None:
     assert find_scores(()) is None
+
+
+@pytest.mark.parametrize("loss", [None, nn.CrossEntropyLoss()])
+@pytest.mark.parametrize(("target", "range_of_it"), [([1, 2, 3, 1], "from 1 to 3"), ([0, -1, 2, -100], "from -1 to 2")])
+def test_a_class_without_a_score_is_told_with_both_numbers(
+    loss: nn.Module | None, target: list[int], range_of_it: str
+) -> None:
+    with pytest.raises(UsageError, match=f"a batch go {range_of_it}, .* scores for 3 classes, 0 to 2") as told:
+        Criterion(loss=loss)(SCORES, torch.tensor(target))
+    assert "--classes" in str(told.value.hint)
+
+
+def test_an_index_error_of_a_loss_of_ones_own_stays_what_it_is() -> None:
+    def wrong(output: Tensor, target: Tensor) -> Tensor:
+        return output[7, target].sum()
+
+    with pytest.raises(IndexError):
+        Criterion(loss=wrong)(SCORES, TARGET)
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_the_first_batch_is_looked_at_before_it_stops_for_good() -> None:
+    with pytest.raises(UsageError, match="scores for 3 classes"):
+        Criterion()(SCORES.cuda(), torch.tensor([1, 2, 3, 1]).cuda())
+    torch.cuda.synchronize()

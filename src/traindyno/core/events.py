@@ -25,13 +25,18 @@ class TrialStarted(Record, frozen=True):
 
 
 class TrialProgress(Record, frozen=True):
-    """`reading` is the latest of the machine, beside trials that are long enough to take some."""
+    """`reading` is the latest of the machine, beside trials that are long enough to take some.
+
+    A run that learns also tells how many steps it is to have in all, and the accuracy of its latest evaluation.
+    """
 
     phase: str
     steps: int
     seconds: float
     step_seconds: float | None = None
     reading: Reading | None = None
+    planned_steps: int | None = None
+    accuracy: float | None = None
 
 
 class TrialFinished(Record, frozen=True):

@@ -8,6 +8,7 @@ import msgspec
 from traindyno.core.anatomy import Anatomy
 from traindyno.core.base import Record
 from traindyno.core.codec import encode
+from traindyno.core.learning import Learning, Noise, NoisePlan, Recipe
 from traindyno.core.loading import Decoder, Feed, Loading
 from traindyno.core.outcomes import Outcome
 from traindyno.core.soaking import Series, Soak
@@ -20,7 +21,9 @@ CompileMode = Literal["none", "default", "reduce-overhead", "max-autotune"]
 Determinism = Literal["none", "cudnn", "all"]
 Tf32 = Literal["none", "convolutions", "all"]
 OptimizerKernel = Literal["auto", "loop", "foreach", "fused"]
-TrialKind = Literal["fit", "speed", "train", "probe", "load", "feed", "pair", "losses", "anatomy", "soak"]
+TrialKind = Literal[
+    "fit", "speed", "train", "probe", "load", "feed", "pair", "losses", "anatomy", "soak", "learn", "noise"
+]
 
 
 class WorkloadSpec(Record, frozen=True):
@@ -91,8 +94,11 @@ class Budget(Record, frozen=True):
 class TrialSpec(Record, frozen=True):
     """Everything a trial needs, as one document.
 
-    A `pair` measures `settings` against those of `against`, by turns. `trace_path` is where an `anatomy` writes a
-    trace; it is no part of the trial's identity.
+    A `pair` measures `settings` against those of `against`, by turns. `recipe` is for trials that learn, `noise_plan`
+    for those that read the noise of their gradients besides. `trace_path` is where an `anatomy` writes a trace,
+    `checkpoints` the folder where a run that learns keeps its state and goes on from, `checkpoints_of` the identity of
+    the run they are of where code has moved since, `tensorboard` the folder of its curves; none of the four is part of
+    the trial's identity.
     """
 
     kind: TrialKind
@@ -107,6 +113,11 @@ class TrialSpec(Record, frozen=True):
     feed: Feed = Feed(supply="resident")
     against: Settings | None = None
     trace_path: str | None = None
+    recipe: Recipe | None = None
+    noise_plan: NoisePlan | None = None
+    checkpoints: str | None = None
+    checkpoints_of: str | None = None
+    tensorboard: str | None = None
 
     @property
     def key(self) -> str:
@@ -115,9 +126,11 @@ class TrialSpec(Record, frozen=True):
         What was added to these records later does not count while it has its default: studies begun before go on.
         """
         document = msgspec.to_builtins(self)
-        del document["trace_path"]
+        for unrelated in ("trace_path", "checkpoints", "checkpoints_of", "tensorboard"):
+            del document[unrelated]
+        plain = TrialSpec(kind=self.kind, workload=self.workload, settings=self.settings)
         for part, default, fields in (
-            (document, TrialSpec(kind=self.kind, workload=self.workload, settings=self.settings), ("feed", "against")),
+            (document, plain, ("feed", "against", "recipe", "noise_plan")),
             (document["workload"], WorkloadSpec(model=self.workload.model), ("skip_bad",)),
             (document["settings"], Settings(batch_size=self.settings.batch_size), _LATER_SETTINGS),
         ):
@@ -203,6 +216,8 @@ class Measurement(Record, frozen=True):
     losses: tuple[float, ...] = ()
     anatomy: Anatomy | None = None
     soak: Soak | None = None
+    learning: Learning | None = None
+    noise: Noise | None = None
     notes: tuple[str, ...] = ()
 
     @property

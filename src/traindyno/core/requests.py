@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from traindyno.core.base import Record
+from traindyno.core.learning import Equal, NoisePlan, Objective, RateRule, Recipe, Target
 from traindyno.core.loading import Decoder
 from traindyno.core.records import Precision, Settings, WorkloadSpec
 from traindyno.core.setups import Setup
@@ -177,6 +178,9 @@ class FindRequest(Record, frozen=True, tag_field="command", tag="find"):
     batch may change in what is recommended; without it the user's own batch is kept there, and a free one only shown
     beside it. `also` are further sources of the same examples that may be used. `prepare` is a folder into which the
     data may be prepared. `margin` of the memory is held back. `surroundings` are found when the study begins.
+
+    With the objective `time-to-accuracy` the batch may change too, to the one that should reach the same loss soonest.
+    That follows from `noise_scale`; where it is not given, it is read along runs with `learning_rate`, of `epochs`.
     """
 
     workload: WorkloadSpec
@@ -194,6 +198,8 @@ class FindRequest(Record, frozen=True, tag_field="command", tag="find"):
     trial_seconds: float = 3.0
     local_ranks: int = 1
     surroundings: Surroundings | None = None
+    objective: Objective = "throughput"
+    noise_scale: float | None = None
 
 
 class VerifyRequest(Record, frozen=True, tag_field="command", tag="verify"):
@@ -217,6 +223,88 @@ class VerifyRequest(Record, frozen=True, tag_field="command", tag="verify"):
     data: tuple[str, ...] = ()
 
 
+class TrainRequest(Record, frozen=True, tag_field="command", tag="train"):
+    """One run of the recipe. `checkpoints` and `tensorboard` are folders; the first is the store's by default."""
+
+    workload: WorkloadSpec
+    bench: Bench
+    settings: Settings
+    recipe: Recipe
+    checkpoints: str | None = None
+    tensorboard: str | None = None
+
+
+class AccuracyRequest(Record, frozen=True, tag_field="command", tag="accuracy"):
+    """`sizes` are compared; the recipe's rate and length are those of `reference_batch`, from which `rule` scales them.
+
+    `equal` is what all sizes have as many of as the reference: epochs, or optimiser steps. `noise_scale` serves the
+    rule `gain`; without it, it is measured first. `seeds` runs of each size are counted; `tune` looks for rates with
+    `tuning_seeds` others.
+    """
+
+    workload: WorkloadSpec
+    bench: Bench
+    settings: Settings
+    sizes: tuple[int, ...]
+    recipe: Recipe
+    reference_batch: int
+    rule: RateRule = "gain"
+    equal: Equal = "epochs"
+    seeds: int = 3
+    noise_scale: float | None = None
+    noise_plan: NoisePlan = NoisePlan()
+    tuning_seeds: int = 2
+
+
+class NoiseScaleRequest(Record, frozen=True, tag_field="command", tag="noise-scale"):
+    """The noise of gradients along the recipe at the settings' batch, over `seeds` runs, and the step by batch size.
+
+    `sizes` are those at which the step is timed; without them doubling ones, up to `largest`.
+    """
+
+    workload: WorkloadSpec
+    bench: Bench
+    settings: Settings
+    recipe: Recipe
+    plan: NoisePlan = NoisePlan()
+    seeds: int = 3
+    sizes: tuple[int, ...] | None = None
+    largest: int | None = None
+    repeats: int = 2
+    trial_seconds: float = 2.0
+
+
+class Contender(Record, frozen=True):
+    """One way to train, by the name that tables give it. Without a rate of its own it has the one that a rule gives."""
+
+    label: str
+    settings: Settings
+    learning_rate: float | None = None
+
+
+class TargetRequest(Record, frozen=True, tag_field="command", tag="target"):
+    """Which of `contenders` reaches the target first. The recipe is common to all but the rate, and bounds a run.
+
+    Its rate is that of `reference_batch`, from which `rule` scales it. With `verify` the contenders are made from
+    `settings` and the noise scale instead: a quarter of the best batch by it, that batch, and four times it.
+    `noise_scale` serves both; where it is needed and not given, it is measured first. `seeds` runs of each are counted.
+    """
+
+    workload: WorkloadSpec
+    bench: Bench
+    recipe: Recipe
+    target: Target
+    contenders: tuple[Contender, ...] = ()
+    seeds: int = 6
+    price_per_hour: float | None = None
+    verify: bool = False
+    reference_batch: int | None = None
+    rule: RateRule = "gain"
+    noise_scale: float | None = None
+    noise_plan: NoisePlan = NoisePlan()
+    settings: Settings | None = None
+
+
 Request = (
     MaxBatchRequest
     | ThroughputRequest
@@ -228,6 +316,10 @@ Request = (
     | SoakRequest
     | FindRequest
     | VerifyRequest
+    | TrainRequest
+    | AccuracyRequest
+    | NoiseScaleRequest
+    | TargetRequest
 )
 
 

@@ -108,6 +108,13 @@ def format_percent(share: float, digits: int = 1) -> str:
     return f"{share * 100:.{digits}f} %"
 
 
+def count_of(number: float, what: str) -> str:
+    """`1 trial`, `3 pairs`, `2 fresh processes`, `2.5 epochs`, `1,200 steps`."""
+    told = f"{number:,}" if isinstance(number, int) else f"{number:,.4g}"
+    ending = "" if told == "1" else "es" if what.endswith("s") else "s"
+    return f"{told} {what}{ending}"
+
+
 def _three_figures(value: float) -> str:
     if value == 0:
         return "0"

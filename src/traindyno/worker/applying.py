@@ -30,9 +30,9 @@ from traindyno.worker.knobs.flags import set_before_cuda, set_flags
 from traindyno.worker.knobs.layout import lay_out_model
 from traindyno.worker.optimizers import OptimizerFactory, make_optimizer
 from traindyno.worker.steps import make_fed_step
+from traindyno.worker.updates import USUAL_LOSS_SCALE
 
 Given = Settings | SettingsFile | Mapping[str, Any] | str | os.PathLike[str]
-USUAL_LOSS_SCALE = 2.0**16
 
 
 def apply(

@@ -27,12 +27,21 @@ class Channel:
         self.phase_name = name
         self._send("phase", name=name)
 
-    def step(self, steps: int, step_seconds: float | None = None) -> None:
-        """Say that `steps` steps are done. Never called between the edges of a timed block."""
+    def step(
+        self,
+        steps: int,
+        step_seconds: float | None = None,
+        planned_steps: int | None = None,
+        accuracy: float | None = None,
+    ) -> None:
+        """Say that `steps` steps are done, of so many if that is known. Never called inside a timed block.
+
+        `accuracy` is that of the latest evaluation of a run that learns.
+        """
         now = self._clock()
         if now - self._last_progress >= PROGRESS_INTERVAL_SECONDS:
             self._last_progress = now
-            self._send("step", steps=steps, step_seconds=step_seconds)
+            self._send("step", steps=steps, step_seconds=step_seconds, planned_steps=planned_steps, accuracy=accuracy)
 
     def result(self, measurement: Measurement) -> None:
         self._send("result", measurement=measurement)

@@ -41,6 +41,10 @@ _HOST_MEMORY = re.compile(
 _CUDA_FAULT = re.compile(
     r"CUDA error|CUDA driver error|device-side assert|illegal memory access|cuDNN error|CUBLAS_STATUS_|CUDNN_STATUS_"
 )
+# What is left to say where training in several processes loses one: each of the others only misses its answer.
+_LOST_PROCESS = re.compile(
+    r"gloo.*(Connection (reset|closed)|Broken pipe|[Rr]ead error|[Ww]rite error)|NCCL (error|communicator)|TCPStore"
+)
 _BATCH_NORM = "Expected more than 1 value per channel when training"
 
 
@@ -89,7 +93,13 @@ def _runtime_error(error: RuntimeError, evidence: MemoryEvidence) -> Outcome:
         return Outcome.CUDA_FAULT
     if _HOST_MEMORY.search(text):
         return Outcome.OUT_OF_HOST_MEMORY
-    return Outcome.USER_ERROR
+    return Outcome.CRASH if is_lost_process(error) else Outcome.USER_ERROR
+
+
+def is_lost_process(error: BaseException) -> bool:
+    """Whether another process that trains together with this one has ended, or cannot be reached."""
+    named = type(error).__name__ in ("DistBackendError", "DistNetworkError", "DistStoreError")
+    return named or (isinstance(error, RuntimeError) and _LOST_PROCESS.search(str(error)) is not None)
 
 
 def failure_of(error: BaseException, device: Device | None, phase: str) -> Failure:
@@ -141,6 +151,8 @@ def _message(error: BaseException, named: bool) -> str:
         return f"{error}: {_message(error.__cause__, named)}"
     if (told := worker_error(error)) is not None:
         return told.message
+    if is_lost_process(error):
+        return "another process of this training ended, or could not be reached"
     text = str(error).strip()
     first = text.splitlines()[0] if text else type(error).__name__
     foreign = named and text and not isinstance(error, TraindynoError)
@@ -154,6 +166,8 @@ def _remedy(error: BaseException, outcome: Outcome, details: dict[str, str], pla
         return remedy
     if details.get("code") == "batch_norm_single_value":
         return "Batch normalisation needs at least 2 examples (values) per channel: start at batch size 2."
+    if is_lost_process(error):
+        return "Read what that process said; `traindyno resume` goes on from the last checkpoint."
     if outcome.stops_study and place is not None:
         return f"Your code stood at {place}."
     return REMEDIES[outcome]

@@ -28,6 +28,10 @@ class DataError(Exception):
     """Reading or collating the user's data raised; the user's own exception is the cause."""
 
 
+class BadBatchError(DataError, TraindynoError):
+    """A batch was read, and nothing can be learnt from it."""
+
+
 class ArmFailedError(Exception):
     """One of the two processes of a pair failed and told how: its `failure` is that of the trial."""
 

@@ -43,6 +43,8 @@ class Job:
 
     `first_loss_scale` is for training in fp16. The usual one is so large that the first updates overflow and are left
     out, with the time and the memory that the optimiser takes for them. From 1 on, every step measured is a whole one.
+    `own_optimizer` tells that `optimizer` is the user's and not one by name. `notes` are what may spoil a
+    measurement, `remarks` are sentences on what is as it should be.
     """
 
     model: nn.Module
@@ -53,10 +55,13 @@ class Job:
     optimizer: OptimizerFactory
     mode: Mode = "train"
     training_step: Callable[[nn.Module, Any], Tensor] | None = None
+    evaluation_dataset: Any = None
     advice: str | None = None
     known: bool = False
     first_loss_scale: float = 1.0
+    own_optimizer: bool = False
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     def batch(self, batch_size: int, device: torch.device, seed: int = 0) -> Any:
         """One batch that stays on the device; synthetic tensors are made there."""
@@ -181,7 +186,9 @@ def _user_job(spec: WorkloadSpec, data: Data | None) -> Job:
         optimizer=workload.optimizer or named_optimizer(spec.optimizer),
         mode=spec.mode,
         training_step=workload.training_step,
+        evaluation_dataset=workload.evaluation_dataset,
         advice=advice,
+        own_optimizer=workload.optimizer is not None,
         notes=notes,
     )
 
@@ -193,6 +200,7 @@ def _user_source(
     given = [name for name in ("example_input", "dataset", "loader") if getattr(workload, name) is not None]
     if len(given) > 1:
         raise UsageError(f"the workload has {' and '.join(given)}", "give only one of them")
+    _check_evaluation(workload, spec, data)
     if data is not None:
         if given:
             raise UsageError(
@@ -213,6 +221,21 @@ def _user_source(
     if workload.loader is not None:
         return loader_source(workload.loader), None
     return _example_source(workload.example_input)
+
+
+def _check_evaluation(workload: Workload, spec: WorkloadSpec, data: Data | None) -> None:
+    """What accuracy is measured on must be of the same kind as what is trained on."""
+    if workload.evaluation_dataset is None:
+        return
+    if data is not None:
+        raise UsageError(
+            f"the workload has its own evaluation_dataset, and --data names {spec.data}",
+            "leave one of them away: data by name has an evaluation split, or a part of it is held out",
+        )
+    if workload.dataset is None and workload.loader is None:
+        raise UsageError(
+            "the workload has an evaluation_dataset and nothing to train on", "give it a dataset or a loader too"
+        )
 
 
 def _images_of_any_size(spec: WorkloadSpec) -> ImageSource:

@@ -8,11 +8,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from traindyno.core.errors import TraindynoError
+from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.worker.batches import seeded
 from traindyno.worker.knobs.accumulation import WHOLE, Share
 
 SCORE_KEYS = ("logits", "out")
+CLASS_DTYPES = (torch.uint8, torch.int16, torch.int32, torch.int64)
+# What torch's cross entropy leaves out, such as the padding of sentences.
+IGNORED_TARGET = -100
 VALUE_LOSSES = (nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCEWithLogitsLoss, nn.BCELoss)
 VALUE_LOSS_FUNCTIONS = (
     functional.mse_loss,
@@ -29,30 +32,54 @@ class Criterion:
     """From a model's output to a scalar; a missing target is made up once and kept for the next steps.
 
     What is made up follows from the seed and the whole batch alone: whatever the settings, every example has the same
-    target, in whichever part of the batch it comes.
+    target, in whichever part of the batch it comes. `label_smoothing` is for cross entropy alone.
     """
 
     loss: Callable[[Any, Any], Tensor] | None = None
     classes: int | None = None
     auxiliary_weight: float = 0.0
     seed: int = 0
+    label_smoothing: float = 0.0
+    _looked: bool = field(default=False, init=False, repr=False)
     _made_up: Tensor | None = field(default=None, init=False, repr=False)
     _made_up_for: tuple[torch.Size, torch.device, torch.dtype] | None = field(default=None, init=False, repr=False)
 
     def __call__(self, output: Any, target: Any, share: Share = WHOLE) -> Tensor:
+        if not self._looked:
+            self._look(output, target)
+        try:
+            return self._loss_of(output, target, share)
+        except IndexError:
+            check_classes(output, target)
+            raise
+
+    def _look(self, output: Any, target: Any) -> None:
+        """A GPU stops for good at a class that there is no score for, so the first batch is looked at before."""
+        self._looked = True
+        if isinstance(target, Tensor) and target.device.type != "cpu" and self.averages_targets(output):
+            check_classes(output, target)
+
+    def _loss_of(self, output: Any, target: Any, share: Share) -> Tensor:
         if self.loss is not None:
             return scalar(self.loss(output, self._target(output, share) if target is None else target), "loss")
         own = own_loss(output)
         if own is not None:
+            check_not_smoothed(self.label_smoothing, "the model computes its own loss")
             return own
         if target is None:
             target = self._target(output, share)
         return self._default(output, target)
 
+    def averages_targets(self, output: Any) -> bool:
+        """Whether the loss of an output is known to be the mean over all targets that are not ignored."""
+        if self.loss is None:
+            return own_loss(output) is None
+        return self.loss is functional.cross_entropy or _is_plain_cross_entropy(self.loss)
+
     def _default(self, output: Any, target: Any) -> Tensor:
-        loss = score_loss(require_scores(output), target)
+        loss = score_loss(require_scores(output), target, self.label_smoothing)
         for scores in auxiliary_scores(output) if self.auxiliary_weight else ():
-            loss = loss + self.auxiliary_weight * score_loss(scores, target)
+            loss = loss + self.auxiliary_weight * score_loss(scores, target, self.label_smoothing)
         return loss
 
     def _target(self, output: Any, share: Share) -> Tensor | None:
@@ -128,7 +155,7 @@ def random_target(shape: torch.Size, generator: torch.Generator, classes: int | 
     return torch.randint(classes or width, sizes, device=generator.device, generator=generator)
 
 
-def score_loss(scores: Tensor, target: Any) -> Tensor:
+def score_loss(scores: Tensor, target: Any, label_smoothing: float = 0.0) -> Tensor:
     """Cross entropy; mean squared error where the output has width one."""
     if not isinstance(target, Tensor):
         raise TraindynoError(
@@ -136,9 +163,44 @@ def score_loss(scores: Tensor, target: Any) -> Tensor:
             "give loss=lambda output, target: ..., to the Workload or to traindyno.apply",
         )
     if _width_one(scores.shape):
+        check_not_smoothed(label_smoothing, "the model's output is one value, not scores of classes")
         return functional.mse_loss(scores, target.to(scores.dtype).reshape(scores.shape))
     dimension = _class_dimension(scores.shape, target)
-    return functional.cross_entropy(scores.movedim(dimension, 1), target)
+    return functional.cross_entropy(scores.movedim(dimension, 1), target, label_smoothing=label_smoothing)
+
+
+def check_classes(output: Any, target: Any) -> None:
+    """Refuse targets that are classes for which the output has no scores; it waits for the device."""
+    scores = find_scores(output)
+    if scores is None or not isinstance(target, Tensor) or target.dtype not in CLASS_DTYPES or not target.numel():
+        return
+    if scores.dim() == 0 or _width_one(scores.shape):
+        return
+    width, asked = scores.shape[_class_dimension(scores.shape, target)], target[target != IGNORED_TARGET]
+    lowest, highest = (int(asked.min()), int(asked.max())) if asked.numel() else (0, 0)
+    if lowest < 0 or highest >= width:
+        raise UsageError(
+            f"the targets of a batch go from {lowest} to {highest}, and the model has scores for {width} classes, "
+            f"0 to {width - 1}",
+            "let targets count from 0, or give the model more outputs (models by name: --classes); "
+            f"{IGNORED_TARGET} marks what is not to be learnt",
+        )
+
+
+def check_not_smoothed(label_smoothing: float, reason: str) -> None:
+    if label_smoothing:
+        raise UsageError(f"label smoothing is for cross entropy, and {reason}", "leave --label-smoothing away")
+
+
+def hits(scores: Tensor | None, target: Any) -> tuple[Tensor, Tensor] | None:
+    """How many targets the highest scores are right about, and of how many; null where targets are no classes."""
+    if scores is None or not isinstance(target, Tensor) or target.dtype not in CLASS_DTYPES or _width_one(scores.shape):
+        return None
+    classified = scores.movedim(_class_dimension(scores.shape, target), 1).argmax(dim=1)
+    if classified.shape != target.shape:
+        return None
+    asked = target != IGNORED_TARGET
+    return ((classified == target) & asked).sum(), asked.sum()
 
 
 def scalar(loss: Any, origin: str) -> Tensor:
@@ -150,6 +212,11 @@ def scalar(loss: Any, origin: str) -> Tensor:
         f"{origin} returned a {type(loss).__name__}{shape}",
         f"{origin} must return a tensor with one number, such as the mean over the batch",
     )
+
+
+def _is_plain_cross_entropy(loss: Any) -> bool:
+    plain = type(loss) is nn.CrossEntropyLoss and loss.weight is None
+    return plain and loss.reduction == "mean" and loss.ignore_index == IGNORED_TARGET
 
 
 def _width_one(shape: torch.Size) -> bool:

@@ -50,7 +50,7 @@ def make_step(
     shared = zip(parts_of(batch, settings), shares_of(settings), strict=True)
     bound = [job.bound_loss(model, part, share) for part, share in shared]
     forward = mixed(lambda loss_of_part: loss_of_part(), settings, device)
-    return _training_step(job, lambda: bound, forward, settings, device, marks)
+    return _training_step(lambda: bound, forward, settings, make_update(job, settings, device), marks)
 
 
 def make_fed_step(
@@ -60,8 +60,9 @@ def make_fed_step(
     settings: Settings,
     device: Device,
     marks: Marks = NO_MARKS,
+    update: Update | None = None,
 ) -> Step:
-    """The same step on a fresh batch each time; to get the batch is part of the step."""
+    """The same step on a fresh batch each time; to get the batch is part of the step. `update` may be made before."""
     load = _marked(marks, "load", next_batch)
     if workload.mode == "infer":
         model = job.model.eval()
@@ -74,19 +75,17 @@ def make_fed_step(
     def take() -> Sequence[Any]:
         return list(zip(parts_of(laid_out(load(), settings), settings), shares, strict=True))
 
-    return _training_step(job, take, forward, settings, device, marks)
+    return _training_step(take, forward, settings, update or make_update(job, settings, device), marks)
 
 
 def _training_step(
-    job: Job,
     take: Callable[[], Sequence[Any]],
     forward: Callable[[Any], torch.Tensor],
     settings: Settings,
-    device: Device,
+    update: Update,
     marks: Marks,
 ) -> Step:
     """A step over the parts that `take` gives. Reading the loss comes after all else, where a loop would print it."""
-    update = make_update(job, settings, device)
     step = _step(take, _marked(marks, "forward", forward), _marked_update(marks, update), settings.accumulation_steps)
     step = _ending(marks, step)
     return explained(with_fresh_graphs(_reading(step) if settings.read_metrics else step, settings), settings)

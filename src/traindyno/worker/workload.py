@@ -38,6 +38,9 @@ class Workload:
     - a dict: `model(**batch)`. An item `labels`, `label`, `targets` or `target` is the target, unless
       `forward` has an argument of that name.
 
+    `evaluation_dataset` is what accuracy is measured on; without it a part of `dataset` is held out for that. It is
+    collated as the training data is.
+
     `loss(output, target)` returns a scalar tensor. A missing target is made up at random to fit the output.
     By default the loss is the output's own `.loss` if it has one, else cross entropy (mean squared error for
     outputs of width one) of the class scores: the output itself, the first tensor of a tuple, the item
@@ -56,3 +59,4 @@ class Workload:
     loss: Callable[[Any, Any], torch.Tensor] | None = None
     optimizer: Callable[[Any], torch.optim.Optimizer] | None = None
     training_step: Callable[[nn.Module, Any], torch.Tensor] | None = None
+    evaluation_dataset: Dataset[Any] | None = None

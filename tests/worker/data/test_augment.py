@@ -18,6 +18,7 @@ from worker.data.crop_reference import crop_reference
 from worker.data.pictures import differences, picture
 
 WAYS = get_args(Augmentation)
+BY_CHANCE = [how for how in WAYS if how != "none"]
 SIDES = st.integers(1, 90)
 
 
@@ -106,7 +107,7 @@ def test_an_image_too_long_for_any_try_gives_its_centre(height: int, width: int,
     assert abs(2 * box.left + box.width - width) <= 1
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", BY_CHANCE)
 def test_half_of_the_training_images_are_mirrored_and_none_in_inference(how: Augmentation) -> None:
     rng = _rng()
     mirrored = sum(choose_crop(40, 50, how, 32, "train", rng).flip for _ in range(1000))
@@ -114,7 +115,13 @@ def test_half_of_the_training_images_are_mirrored_and_none_in_inference(how: Aug
     assert not any(choose_crop(40, 50, how, 32, "infer", rng).flip for _ in range(50))
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("mode", get_args(Mode))
+def test_what_must_stay_as_it_is_is_shown_whole_and_never_mirrored(mode: Mode) -> None:
+    rng = _rng()
+    assert {choose_crop(40, 50, "none", 32, mode, rng) for _ in range(50)} == {CropBox(0, 0, 40, 50)}
+
+
+@pytest.mark.parametrize("how", BY_CHANCE)
 def test_the_seed_decides_the_crop(how: Augmentation) -> None:
     pixels = picture(60, 70)
     first, again = (augment(pixels, how, 32, "train", _rng(5)) for _ in range(2))

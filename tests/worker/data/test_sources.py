@@ -91,7 +91,7 @@ def test_shards_cannot_be_held_by_index(sets: Path) -> None:
 
 
 def test_all_sources_are_registered() -> None:
-    assert set(SOURCES) == {"folder", "cifar10", "shards", "memory", "prepared"}
+    assert set(SOURCES) == {"folder", "cifar10", "digits", "shards", "memory", "prepared"}
 
 
 def test_torch_is_not_needed_to_open_data(sets: Path) -> None:

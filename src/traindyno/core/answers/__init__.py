@@ -25,6 +25,18 @@ from traindyno.core.answers.find import (
     VerifyAnswer,
 )
 from traindyno.core.answers.interval import Interval
+from traindyno.core.answers.learning import (
+    AccuracyAnswer,
+    AccuracyRow,
+    BatchTime,
+    NoiseScaleAnswer,
+    NoiseWindow,
+    RowComparison,
+    StepsFit,
+    TargetAnswer,
+    TargetRow,
+    TrainAnswer,
+)
 from traindyno.core.answers.loading import (
     CpuScaling,
     ExpectedRate,
@@ -62,13 +74,20 @@ Answer = (
     | SoakAnswer
     | FindAnswer
     | VerifyAnswer
+    | TrainAnswer
+    | AccuracyAnswer
+    | NoiseScaleAnswer
+    | TargetAnswer
 )
 
 __all__ = [
+    "AccuracyAnswer",
+    "AccuracyRow",
     "AnatomyAnswer",
     "AnatomySize",
     "Answer",
     "Attempt",
+    "BatchTime",
     "Combination",
     "CompareAnswer",
     "CompareRow",
@@ -85,23 +104,30 @@ __all__ = [
     "LoaderSettings",
     "MaxBatchAnswer",
     "MemoryModel",
+    "NoiseScaleAnswer",
+    "NoiseWindow",
     "PhaseCost",
     "PlanAnswer",
     "PlanRow",
     "Quantity",
     "Rehearsal",
     "Remedy",
+    "RowComparison",
     "SoakAnswer",
     "StallCause",
     "StallRun",
     "StallsAnswer",
     "StepModel",
     "StepShare",
+    "StepsFit",
     "SwitchEffect",
     "SwitchesAnswer",
+    "TargetAnswer",
+    "TargetRow",
     "Throttle",
     "ThroughputAnswer",
     "TimeSpent",
+    "TrainAnswer",
     "TrainingTime",
     "TransferCost",
     "Utilization",

@@ -5,6 +5,7 @@ from typing import Any
 from traindyno.core.answers.interval import Interval
 from traindyno.core.answers.loading import Remedy
 from traindyno.core.base import Record
+from traindyno.core.learning import Objective
 from traindyno.core.records import Mode
 
 
@@ -15,6 +16,9 @@ class Finalist(Record, frozen=True):
     `speedup` is against the baseline, round by round; without rounds it rests on single processes and `confirmed` is
     false. `cheaper_in` says what it saves beside what is recommended: memory, CPUs or changes of code.
     `learning_rate_factor` is by rule for another batch than the baseline's.
+
+    Where the gradients' noise scale is known, `examples_needed` says how many times the baseline's examples the same
+    loss takes at this batch, and `learning_gain` how many times as fast that makes it there. Both are predicted.
     """
 
     name: str
@@ -35,6 +39,18 @@ class Finalist(Record, frozen=True):
     learning_rate_factor: float | None = None
     learning_rate: float | None = None
     warnings: tuple[str, ...] = ()
+    examples_needed: float | None = None
+    learning_gain: float | None = None
+    learning_gain_ci95: Interval | None = None
+
+    @property
+    def worth(self) -> float:
+        """What it is judged by: how many times as fast as the baseline, to the same loss where that is predicted."""
+        return self.speedup if self.learning_gain is None else self.learning_gain
+
+    @property
+    def worth_ci95(self) -> Interval:
+        return self.speedup_ci95 if self.learning_gain_ci95 is None else self.learning_gain_ci95
 
 
 class Attempt(Record, frozen=True):
@@ -84,7 +100,10 @@ class Headroom(Record, frozen=True):
 
 
 class TrainingTime(Record, frozen=True):
-    """How long training takes before and after, the loader's start at every epoch included."""
+    """How long training takes before and after, the loader's start at every epoch included.
+
+    `epochs_needed` are those that the same loss should take at the batch of what is recommended, where it is another.
+    """
 
     epochs: float
     examples: int
@@ -93,10 +112,14 @@ class TrainingTime(Record, frozen=True):
     seconds: float
     ci95: Interval
     epoch_seconds: float
+    epochs_needed: float | None = None
 
 
 class FindAnswer(Record, frozen=True):
     """`recommended` is `at_own_batch`, or `with_free_batch` where the user allowed the batch to change.
+
+    With the objective `time-to-accuracy` that is so where `noise_scale` predicts that it reaches the same loss sooner;
+    where it could not be told, it is null, and the batch stays the user's.
 
     `constraints` say in words what was kept. `offered` are steps that the user did not allow, with their predicted
     gain. `finalists` are all that the last rounds measured, `failed` says in sentences who failed in them.
@@ -132,6 +155,9 @@ class FindAnswer(Record, frozen=True):
     verdicts: tuple[str, ...] = ()
     image_size: int | None = None
     simulated: bool = False
+    objective: Objective = "throughput"
+    noise_scale: float | None = None
+    noise_scale_ci95: Interval | None = None
 
 
 class VerifyAnswer(Record, frozen=True):

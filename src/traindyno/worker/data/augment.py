@@ -46,10 +46,11 @@ def choose_crop(height: int, width: int, how: Augmentation, size: int, mode: Mod
     """The part to cut out.
 
     `resized_crop` takes 8 to 100 % of the area at an aspect ratio of 3:4 to 4:3, `crop` the wanted size as it is
-    stored, `padded_crop` the stored size shifted by up to 4 pixels. In inference it is the centre: of a resized crop
-    224/256 of the shorter side, which shows what resizing the shorter side to size × 256/224 and cutting shows.
+    stored, `padded_crop` the stored size shifted by up to 4 pixels; `none` is always the whole, never mirrored. In
+    inference it is the centre: of a resized crop 224/256 of the shorter side, which shows what resizing the shorter
+    side to size × 256/224 and cutting shows.
     """
-    if mode == "infer":
+    if mode == "infer" or how == "none":
         return _CENTRAL[how](height, width, size)
     return _RANDOM[how](height, width, size, rng)._replace(flip=bool(rng.random() < 0.5))
 
@@ -135,4 +136,5 @@ _CENTRAL: dict[Augmentation, Callable[[int, int, int], CropBox]] = {
     "resized_crop": _central_part,
     "crop": _central_square,
     "padded_crop": _whole,
+    "none": _whole,
 }

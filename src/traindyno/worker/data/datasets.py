@@ -1,6 +1,6 @@
 """A pipeline as torch's loader wants it: batches by index, or a stream of batches."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
@@ -13,17 +13,17 @@ BatchOrError = Batch | TraindynoError
 
 
 class PipelineDataset(Dataset[Any]):
-    """Whole batches by their tickets."""
+    """Whole batches by their tickets; `through` may have the pipeline wait before each of them."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
+    def __init__(self, pipeline: Pipeline, through: Callable[[Sequence[int]], Iterable[int]] = iter) -> None:
+        self._pipeline, self._through = pipeline, through
 
     def __getitem__(self, ticket: int) -> BatchOrError:
         return self.__getitems__([ticket])
 
     def __getitems__(self, tickets: Sequence[int]) -> BatchOrError:
         try:
-            return self._pipeline.batch(tickets)
+            return self._pipeline.batch(self._through(tickets))
         except TraindynoError as error:
             return error
 

@@ -6,7 +6,7 @@ Every stage is a method of its own, so that a probe times the very code that loa
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -67,7 +67,7 @@ class Pipeline:
         images = default_collate([torch.from_numpy(pixels) for pixels in made])
         return Batch(images, torch.tensor(labels, dtype=torch.int64))
 
-    def batch(self, tickets: Sequence[int]) -> Batch:
+    def batch(self, tickets: Iterable[int]) -> Batch:
         """One batch of examples by index; what a ticket is, `Shuffled` tells."""
         with one_thread():
             made, labels = zip(*map(self._example, tickets), strict=True)

@@ -8,6 +8,7 @@ from typing import TypeGuard
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Mode
 from traindyno.worker.data.cifar10 import open_cifar10
+from traindyno.worker.data.digits import open_digits
 from traindyno.worker.data.folder import open_folder
 from traindyno.worker.data.memory import Progress, hold_in_memory
 from traindyno.worker.data.shards import open_shards
@@ -21,7 +22,7 @@ def open_examples(data: str, mode: Mode, progress: Progress | None = None) -> Ex
     scheme, colon, path = data.partition(":")
     if not colon or scheme not in SOURCES:
         raise _unknown(data)
-    if not path:
+    if not path and scheme not in WITHOUT_PATH:
         raise UsageError(f"{data} lacks what to open", f"write {scheme}:{'SOURCE' if scheme == 'memory' else 'PATH'}")
     if scheme == "memory":
         return _open_memory(path, mode, progress)
@@ -63,7 +64,9 @@ SOURCES: dict[str, Opener] = {
     "shards": open_shards,
     "memory": _open_memory,
     "prepared": _open_prepared,
+    "digits": open_digits,
 }
+WITHOUT_PATH = ("digits",)
 
 
 def _existing(path: str) -> str:
@@ -89,7 +92,8 @@ def _likely(path: str) -> str:
 def _unknown(data: str) -> UsageError:
     """Neither a known scheme nor a path with one: say what there is, and guess what was meant."""
     scheme, colon, path = data.partition(":")
-    forms = f"Data are named {', '.join(f'{known}:' for known in SOURCES)} and then a path"
+    with_path = ", ".join(f"{known}:" for known in SOURCES if known not in WITHOUT_PATH)
+    forms = f"Data are named {with_path} and then a path, or {', '.join(f'{known}:' for known in WITHOUT_PATH)} alone"
     if colon and scheme == "synthetic":
         return UsageError(
             "synthetic: makes its batches on the device: there is nothing stored to read or to hold in memory",
@@ -97,6 +101,6 @@ def _unknown(data: str) -> UsageError:
         )
     if colon:
         likely = difflib.get_close_matches(scheme.lower(), SOURCES, n=1, cutoff=0.5)
-        guess = f"did you mean {likely[0]}:{path}? " if likely else ""
+        guess = f"did you mean {likely[0]}:{'' if likely[0] in WITHOUT_PATH else path}? " if likely else ""
         return UsageError(f"{scheme!r} is no source of data", f"{guess}{forms}")
     return UsageError(f"{data!r} lacks its kind of source", f"did you mean folder:{data}? {forms}")

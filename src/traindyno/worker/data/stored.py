@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Pixels = NDArray[np.uint8]
-Augmentation = Literal["resized_crop", "crop", "padded_crop"]
+Augmentation = Literal["resized_crop", "crop", "padded_crop", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class Examples(Protocol):
     """Examples by index. Instances travel to loader workers, by fork or pickled.
 
     `augmentation` is what suits the stored form: `resized_crop` of a random part, `crop` of the stored size without
-    scaling, or `padded_crop` of tiny images. `paths` are the files that hold the data, for the page cache.
+    scaling, `padded_crop` of tiny images, or `none` of what must stay as it is. `paths` are the files that hold the
+    data, for the page cache.
     """
 
     classes: int

@@ -8,8 +8,10 @@ from traindyno.worker.devices import Device
 from traindyno.worker.kinds.anatomy import measure_anatomy
 from traindyno.worker.kinds.feed import measure_feed
 from traindyno.worker.kinds.fit import measure_fit
+from traindyno.worker.kinds.learn import measure_learn
 from traindyno.worker.kinds.load import measure_load
 from traindyno.worker.kinds.losses import measure_losses
+from traindyno.worker.kinds.noise import measure_noise
 from traindyno.worker.kinds.pair import measure_pair
 from traindyno.worker.kinds.probe import measure_probe
 from traindyno.worker.kinds.soak import measure_soak
@@ -28,4 +30,6 @@ KINDS: dict[str, Kind] = {
     "losses": measure_losses,
     "pair": measure_pair,
     "soak": measure_soak,
+    "learn": measure_learn,
+    "noise": measure_noise,
 }

@@ -21,11 +21,12 @@ from traindyno.worker.anatomy.profiling import BUSY_STEPS, TRACED_STEPS, NamedSp
 from traindyno.worker.anatomy.queueing import queue_seconds
 from traindyno.worker.anatomy.transfers import time_transfers
 from traindyno.worker.anatomy.turns import Turns
+from traindyno.worker.building import build, prepare
 from traindyno.worker.channel import Channel
 from traindyno.worker.devices import Device
 from traindyno.worker.flow_timing import FlowTiming, pace_of
 from traindyno.worker.job import Job
-from traindyno.worker.kinds.bench import build, furnish, prepare
+from traindyno.worker.kinds.bench import furnish
 from traindyno.worker.kinds.feed import CACHED_PACE
 from traindyno.worker.kinds.loads import bad_of, intervals_of, skipping
 from traindyno.worker.kinds.summary import measurement_of

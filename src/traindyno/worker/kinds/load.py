@@ -7,6 +7,7 @@ from statistics import fmean
 from traindyno.core.loading import Loading
 from traindyno.core.records import Measurement, TrialSpec
 from traindyno.worker.batches import host_bytes
+from traindyno.worker.building import prepare
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.bad import SkippedExamples
 from traindyno.worker.data.flow import dropping
@@ -15,7 +16,6 @@ from traindyno.worker.data.supply import LoaderSupply
 from traindyno.worker.data.usage import Usage
 from traindyno.worker.devices import Device
 from traindyno.worker.flow_timing import FlowTimer, pace_of
-from traindyno.worker.kinds.bench import prepare
 from traindyno.worker.kinds.loads import bad_of, disk_note, intervals_of, open_loadable, skipping
 from traindyno.worker.kinds.summary import measurement_of
 

@@ -15,6 +15,7 @@ import torch
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Block, Measurement, Settings, TrialSpec
 from traindyno.worker.batches import own_copy, to_device
+from traindyno.worker.building import build, prepare
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.flow import Flow
 from traindyno.worker.data.loadable import Loadable
@@ -23,7 +24,6 @@ from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.supply import DIFFERENT_BATCHES, CachedSupply
 from traindyno.worker.devices import Device
 from traindyno.worker.job import Job
-from traindyno.worker.kinds.bench import build, prepare
 from traindyno.worker.kinds.loads import skipping
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.steps import NonfiniteLossError, Step, make_fed_step

@@ -16,6 +16,7 @@ from traindyno.analysis.steady import precise_enough, steady_from
 from traindyno.core.loading import Loading, StageCost, StageName
 from traindyno.core.records import Block, Measurement, TrialSpec
 from traindyno.worker.batches import host_bytes
+from traindyno.worker.building import build, prepare
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.hand_over import hand_off_seconds, transfer_seconds
 from traindyno.worker.data.loadable import loadable
@@ -23,7 +24,7 @@ from traindyno.worker.data.staged import Staged, Stages
 from traindyno.worker.devices import Device
 from traindyno.worker.flow_timing import DEFAULT_SECONDS
 from traindyno.worker.job import Job
-from traindyno.worker.kinds.bench import build, furnish, prepare, time_resident
+from traindyno.worker.kinds.bench import furnish, time_resident
 from traindyno.worker.kinds.loads import bad_of, open_loadable, skipping
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.steps import Step

@@ -13,6 +13,7 @@ from traindyno.core.loading import Loading
 from traindyno.core.records import Block, Measurement, TrialSpec
 from traindyno.core.soaking import SOAKING, Soak
 from traindyno.worker.batches import host_bytes
+from traindyno.worker.building import build, prepare
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.bad import SkippedExamples
 from traindyno.worker.data.epochs import Epochs, EpochSupply, NoEpochs
@@ -22,7 +23,7 @@ from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.devices import Device
 from traindyno.worker.ending import ending_on_request
 from traindyno.worker.job import Job
-from traindyno.worker.kinds.bench import build, prepare, set_up
+from traindyno.worker.kinds.bench import set_up
 from traindyno.worker.kinds.loads import bad_of, skipping
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.soak_timing import SoakTimer

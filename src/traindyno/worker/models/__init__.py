@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from traindyno.core.errors import UsageError
 from traindyno.core.records import WorkloadSpec
-from traindyno.worker.models import ir, timm_models, torchvision_models
+from traindyno.worker.models import ir, mlp, timm_models, torchvision_models
 from traindyno.worker.models.image_model import ImageModel
 from traindyno.worker.models.names import nearest
 
@@ -12,6 +12,7 @@ FAMILIES: dict[str, Callable[[str, WorkloadSpec], ImageModel]] = {
     "torchvision": torchvision_models.build,
     "timm": timm_models.build,
     "ir": ir.build,
+    "mlp": mlp.build,
 }
 
 
@@ -30,7 +31,7 @@ def build_named_model(spec: WorkloadSpec) -> ImageModel:
 def unknown_family(model: str) -> UsageError:
     """Neither a known family nor a Python file: say what there is, and guess what was meant."""
     family, colon, name = model.partition(":")
-    forms = "torchvision:NAME, timm:NAME, ir:50 or path/to/file.py:function"
+    forms = "torchvision:NAME, timm:NAME, ir:50, mlp:64 or path/to/file.py:function"
     if colon:
         likely = nearest(family, FAMILIES, count=1)
         guess = f"did you mean {likely[0]}:{name}? " if likely else ""

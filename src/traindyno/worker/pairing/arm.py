@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from traindyno.core.loading import Loading
 from traindyno.core.records import Block, TrialSpec
 from traindyno.worker.batches import host_bytes
+from traindyno.worker.building import build, prepare
 from traindyno.worker.classify import failure_of
 from traindyno.worker.data.placed import PlacedSupply
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.supply import CachedSupply, host_batches
 from traindyno.worker.devices import Device, open_device
 from traindyno.worker.job import Job
-from traindyno.worker.kinds.bench import build, prepare, set_up
+from traindyno.worker.kinds.bench import set_up
 from traindyno.worker.kinds.loads import bad_of, skipping
 from traindyno.worker.pairing.messages import ArmChannel, Ready, Turn
 from traindyno.worker.steps import Step, finite_loss, make_fed_step

@@ -38,9 +38,15 @@ class ArmChannel(Channel):
 
     steps_done = 0
 
-    def step(self, steps: int, step_seconds: float | None = None) -> None:
+    def step(
+        self,
+        steps: int,
+        step_seconds: float | None = None,
+        planned_steps: int | None = None,
+        accuracy: float | None = None,
+    ) -> None:
         self.steps_done = steps
-        super().step(steps, step_seconds)
+        super().step(steps, step_seconds, planned_steps, accuracy)
 
     def answer(self, told: Ready | Turn) -> None:
         self._send("answer", answer=told)

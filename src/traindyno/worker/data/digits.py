@@ -1,0 +1,70 @@
+"""Scikit-learn's handwritten digits, which come with it: 1,797 images of 8 × 8 pixels: `digits:`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.records import Mode
+from traindyno.worker.data.stored import Augmentation, Pixels, Stored
+
+CLASSES = 10
+DARKEST = 16
+# Of each class, in the order in which scikit-learn has them, the fifth, the tenth and so on are to infer on.
+INFER_EVERY = 5
+
+
+@dataclass(eq=False)
+class DigitExamples:
+    """Images and labels, held in memory; a digit is never flipped or shifted. `paths` is empty: no file is read."""
+
+    images: Pixels
+    labels: NDArray[np.int64]
+    mode: Mode
+    classes: int = CLASSES
+    augmentation: Augmentation = "none"
+
+    @property
+    def paths(self) -> Sequence[str]:
+        return ()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def fetch(self, index: int) -> Stored:
+        return Stored(self.images[index], int(self.labels[index]), f"digit {index} to {self.mode} on")
+
+
+def open_digits(path: str, mode: Mode) -> DigitExamples:
+    """Four fifths of each class to train on, or the others to infer on; the same ones always."""
+    if path:
+        raise UsageError(f"digits: takes no path, and digits:{path} names one", "write digits: alone")
+    loaded = _loaded()
+    labels = np.asarray(loaded.target, np.int64)
+    chosen = _to_infer_on(labels) == (mode == "infer")
+    grey = np.rint(loaded.images * (255 / DARKEST)).astype(np.uint8)
+    images = np.repeat(grey[chosen, :, :, np.newaxis], 3, axis=3)
+    images.flags.writeable = False
+    return DigitExamples(images, labels[chosen], mode)
+
+
+def _to_infer_on(labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    chosen = np.zeros(len(labels), np.bool_)
+    for label in range(CLASSES):
+        chosen[np.flatnonzero(labels == label)[INFER_EVERY - 1 :: INFER_EVERY]] = True
+    return chosen
+
+
+def _loaded() -> Any:
+    try:
+        from sklearn.datasets import load_digits  # type: ignore[import-untyped]
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "sklearn":
+            raise
+        raise TraindynoError(
+            "digits: comes with scikit-learn, which is not installed", "pip install scikit-learn, or name other --data"
+        ) from error
+    return load_digits()

@@ -1,0 +1,1 @@
+"""Training that learns: data, recipe, loop, evaluation and checkpoints of one run."""
