@@ -1,6 +1,6 @@
 """Warnings about a whole study, from the conditions in which its trials ran."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from traindyno.analysis.probes import larger_than_data
 from traindyno.core.machine import POWER_CAP
@@ -22,6 +22,13 @@ def cautions(records: Sequence[TrialRecord]) -> tuple[str, ...]:
         *_notes(records),
         *_failures(records),
     )
+
+
+def remarks(records: Iterable[TrialRecord]) -> tuple[str, ...]:
+    """Sentences on what runs that learn were made with, each once: worth knowing, and no reason for distrust."""
+    measured = [record.measurement for record in records if record.measurement is not None]
+    runs = [run for each in measured for run in (each.learning, each.noise) if run is not None]
+    return tuple(dict.fromkeys(remark for run in runs for remark in run.remarks))
 
 
 def _throttled(records: Sequence[TrialRecord]) -> list[str]:
@@ -57,11 +64,13 @@ def _unsteady(records: Sequence[TrialRecord]) -> list[str]:
 
 
 def _notes(records: Sequence[TrialRecord]) -> list[str]:
-    """What the trials themselves remarked, once per batch size."""
-    remarks = {
-        (record.batch_size, note) for record in records if record.measurement for note in record.measurement.notes
-    }
-    return [f"Batch {size}: {note}." for size, note in sorted(remarks)]
+    """What the trials themselves noted, each note once with the batch sizes that it was made at."""
+    notes: dict[str, set[int]] = {}
+    for record in records:
+        for note in record.measurement.notes if record.measurement else ():
+            notes.setdefault(note, set()).add(record.batch_size)
+    told = sorted((sorted(sizes), note) for note, sizes in notes.items())
+    return [f"Batch {', '.join(map(str, sizes))}: {note}." for sizes, note in told]
 
 
 def _failures(records: Sequence[TrialRecord]) -> list[str]:

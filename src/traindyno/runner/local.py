@@ -193,11 +193,15 @@ class _RunningTrial:
 
     def _stop(self) -> None:
         """A long run is asked to end and to tell what it has measured; any other trial has nothing to tell yet."""
-        if self._asked_to_end is None and self._watch.phase == SOAKING:
+        if self._asked_to_end is None and self._ends_on_request():
             self._asked_to_end = self._clock()
             self._link.signal(END_SIGNAL)
         elif self._asked_to_end is None or self._clock() - self._asked_to_end > END_SECONDS:
             self._kill("interrupted", STOPPED)
+
+    def _ends_on_request(self) -> bool:
+        """A run that learns does so from its first step on, also while it evaluates for the first time."""
+        return self._watch.phase == SOAKING or (self._spec.kind == "learn" and self._watch.learns)
 
     def _kill(self, reason: KillReason, detail: str) -> None:
         self._killed_for, self._kill_detail = reason, detail

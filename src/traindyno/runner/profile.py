@@ -15,6 +15,9 @@ class Profile(Record, frozen=True):
 
     A long run drifts by `drift_percent` per minute, pauses after each epoch, tells of heat from `hot_after_seconds` on,
     runs at its power limit if `power_capped` is 1, and has a neighbour that takes so much of the CPUs now and then.
+
+    Training that learns needs `least_steps` times 1 + `noise_scale` / batch for each stretch of its way, at the best
+    rate; that is `best_rate` for very large batches. It comes near `best_accuracy`, which varies by `seed_spread`.
     """
 
     limit: int = 1704
@@ -40,6 +43,11 @@ class Profile(Record, frozen=True):
     hot_after_seconds: float = math.inf
     power_capped: int = 0
     neighbour_share: float = 0.0
+    noise_scale: float = 128.0
+    least_steps: float = 150.0
+    best_rate: float = 0.25
+    best_accuracy: float = 0.95
+    seed_spread: float = 0.004
     fail: tuple[tuple[int, Outcome], ...] = ()
 
 

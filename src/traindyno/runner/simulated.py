@@ -14,11 +14,13 @@ from pathlib import Path
 import msgspec
 
 from traindyno.core.events import TrialProgress
+from traindyno.core.learning import LEARNING, Evaluation
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.core.records import Block, Failure, Measurement, Memory, TrialRecord, TrialSpec
 from traindyno.runner.profile import Profile
 from traindyno.runner.protocol import Watcher
 from traindyno.runner.simulated_anatomy import anatomy_of
+from traindyno.runner.simulated_learning import with_learning
 from traindyno.runner.simulated_loading import batch_seconds, loading_of
 from traindyno.runner.simulated_soak import simulate_soak
 from traindyno.runner.simulated_switches import (
@@ -58,6 +60,8 @@ class SimulatedRunner:
         measurement = paired(spec, self._measurement) if spec.kind == "pair" else self._measurement(spec)
         if spec.kind == "soak":
             return self._soaked(spec, measurement)
+        if spec.kind in ("learn", "noise"):
+            return self._learnt(spec, measurement, watcher)
         seconds = measurement.start_up_seconds + sum(block.seconds for block in measurement.blocks)
         return TrialRecord(spec=spec, outcome=Outcome.OK, seconds=seconds, measurement=measurement)
 
@@ -117,6 +121,16 @@ class SimulatedRunner:
         measurement = msgspec.structs.replace(measurement, soak=soak)
         return TrialRecord(spec=spec, outcome=Outcome.OK, seconds=seconds, measurement=measurement, series=series)
 
+    def _learnt(self, spec: TrialSpec, measurement: Measurement, watcher: Watcher) -> TrialRecord:
+        chance = random.Random(hashlib.sha256(f"{spec.kind} {spec.key}".encode()).digest())
+        measurement = with_learning(self._profile, spec, measurement, chance)
+        seconds = measurement.start_up_seconds + sum(block.seconds for block in measurement.blocks)
+        if measurement.learning is not None:
+            seconds += measurement.learning.evaluation_seconds
+            for each in measurement.learning.evaluations:
+                watcher.progress(_progress(measurement, each, measurement.learning.planned_steps))
+        return TrialRecord(spec=spec, outcome=Outcome.OK, seconds=seconds, measurement=measurement)
+
     def _step_seconds(self, spec: TrialSpec) -> float:
         profile = self._profile
         line = (profile.alpha_seconds + profile.beta_seconds * spec.settings.batch_size) * device_share(spec.settings)
@@ -149,3 +163,14 @@ class SimulatedRunner:
 
 def _is_fed(spec: TrialSpec) -> bool:
     return spec.kind in FED or (spec.kind == "soak" and spec.feed.supply == "loader")
+
+
+def _progress(measurement: Measurement, evaluation: Evaluation, planned_steps: int) -> TrialProgress:
+    return TrialProgress(
+        phase=LEARNING,
+        steps=evaluation.step,
+        seconds=measurement.start_up_seconds + evaluation.seconds,
+        step_seconds=measurement.step_seconds,
+        planned_steps=planned_steps,
+        accuracy=evaluation.accuracy,
+    )

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from traindyno.core.events import TrialProgress
+from traindyno.core.learning import LEARNING
 from traindyno.core.records import Failure, Measurement
 from traindyno.runner.protocol import Clock, Deadlines, Watcher
 
@@ -24,6 +25,7 @@ class Watch:
         self._longest_gap = 0.0
         self._steps = 0
         self.phase = "start"
+        self.learns = False
         self.said_hello = False
         self.finished = False
         self.measurement: Measurement | None = None
@@ -44,11 +46,12 @@ class Watch:
         elif kind == "phase":
             self._remember_gap()
             self.phase = message["name"]
+            self.learns = self.learns or self.phase == LEARNING
             self._news()
         elif kind == "step":
             self._steps = message["steps"]
             self._remember_gap()
-            self._news(message["step_seconds"])
+            self._news(message["step_seconds"], message.get("planned_steps"), message.get("accuracy"))
         elif kind == "result":
             self.measurement = msgspec.convert(message["measurement"], Measurement)
         elif kind == "error":
@@ -62,11 +65,18 @@ class Watch:
         if self._stage not in SETTING_UP:
             self._longest_gap = max(self._longest_gap, self._clock() - self._last_news)
 
-    def _news(self, step_seconds: float | None = None) -> None:
+    def _news(
+        self, step_seconds: float | None = None, planned_steps: int | None = None, accuracy: float | None = None
+    ) -> None:
         self._last_news = self._clock()
         self._watcher.progress(
             TrialProgress(
-                phase=self.phase, steps=self._steps, seconds=self._last_news - self._start, step_seconds=step_seconds
+                phase=self.phase,
+                steps=self._steps,
+                seconds=self._last_news - self._start,
+                step_seconds=step_seconds,
+                planned_steps=planned_steps,
+                accuracy=accuracy,
             )
         )
 

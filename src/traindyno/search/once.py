@@ -14,6 +14,6 @@ class Once:
         self._reason = reason
 
     def ask(self, history: Sequence[TrialRecord]) -> Proposal | None:
-        if any(record.spec == self._spec for record in history):
+        if any(record.spec.key == self._spec.key for record in history):
             return None
         return Proposal(spec=self._spec, reason=self._reason, expected_trials=len(history) + 1)

@@ -27,7 +27,7 @@ def conclude_find(
     simulated: bool = False,
 ) -> FindAnswer:
     """Everything the trials say, also when the search was cut short."""
-    choice = _with_rates(choose(findings, request.batch_range), request)
+    choice = _with_rates(choose(findings, request.batch_range), request, findings.noise_scale)
     found = setup_of(choice.recommended)
     before, after = step_of(findings, findings.baseline), step_of(findings, found)
     bounds = (bound_of(findings, findings.baseline), bound_of(findings, found))
@@ -58,12 +58,15 @@ def conclude_find(
         step_after=shares_of(after),
         attempts=_attempts(findings, choice),
         spent=_spent(findings),
-        constraints=(*constraints_of(request), *margin_words(request, findings, choice.recommended)),
+        constraints=(*constraints_of(request, findings), *margin_words(request, findings, choice.recommended)),
         offered=offers(request, findings, found),
-        training_time=training_time(request, examples, *trained),
+        training_time=training_time(request, examples, *trained, findings.noise),
         verdicts=find_verdicts(request, findings, choice, bounds, headroom),
         image_size=image_size(history),
         simulated=simulated,
+        objective=request.objective,
+        noise_scale=findings.noise_scale,
+        noise_scale_ci95=None if findings.noise is None else findings.noise.ci95,
     )
 
 
@@ -77,11 +80,11 @@ def _attempts(findings: Findings, choice: Choice) -> tuple[Attempt, ...]:
     return tuple(left_out_again(each, held.settings, found.settings, shown=shown) for each in findings.attempts)
 
 
-def _with_rates(choice: Choice, request: FindRequest) -> Choice:
+def _with_rates(choice: Choice, request: FindRequest, noise_scale: float | None) -> Choice:
     """Every finalist with what its batch asks of the learning rate."""
 
     def told(found: Finalist) -> Finalist:
-        return with_rate(found, request)
+        return with_rate(found, request, noise_scale)
 
     return msgspec.structs.replace(
         choice,

@@ -6,7 +6,9 @@ import msgspec
 
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.rates import faster_by
-from traindyno.analysis.find.words import changes_in_words
+from traindyno.analysis.find.words import changes_in_words, noise_words
+from traindyno.analysis.noise_runs import noises_of
+from traindyno.analysis.noise_scale import NoiseEstimate
 from traindyno.analysis.switch_candidates import Candidate, names_of, value_words
 from traindyno.core.answers.find import Attempt
 from traindyno.core.answers.interval import Interval
@@ -14,6 +16,7 @@ from traindyno.core.records import Failure, Settings, TrialRecord
 from traindyno.core.setups import Setup
 
 UNSHOWN = "the last rounds did not show the gain"
+NOISE = "the noise scale of the gradients"
 NO_TIME = "not tried: the time budget does not reach"
 
 
@@ -87,6 +90,18 @@ def tried_switches(
     if failure is not None:
         return msgspec.structs.replace(attempt, outcome=f"failed: {failure}")
     return attempt if effect is None else msgspec.structs.replace(attempt, ratio=effect[0], ci95=effect[1])
+
+
+def noise_read(noise: NoiseEstimate, records: Sequence[TrialRecord]) -> Attempt:
+    """Runs whose gradients were read, and what they say of their noise."""
+    noises, seconds = noises_of(records), sum(record.seconds for record in records)
+    if not noises:
+        return msgspec.structs.replace(_failed("batch", NOISE, records[-1]), seconds=seconds)
+    untold = "not told: the readings do not tell the gradient from nothing"
+    found = untold if noise.value is None else noise_words(noise)
+    runs = "a run" if len(noises) == 1 else f"{len(noises)} runs"
+    outcome = f"{found}, read in {runs} of {max(each.steps for each in noises):,} steps"
+    return Attempt(side="batch", change=NOISE, outcome=outcome, trials=len(records), seconds=seconds)
 
 
 def failure_words(failure: Failure | None) -> str | None:

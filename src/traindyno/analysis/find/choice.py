@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from traindyno.analysis.find.findings import Findings
+from traindyno.analysis.find.learning import sooner_by, weighed
 from traindyno.analysis.find.rounds import finalists
 from traindyno.analysis.find.single_runs import baseline_alone, best_single_run
 from traindyno.core.answers.find import Finalist
@@ -14,6 +15,8 @@ from traindyno.core.setups import Setup
 
 NEAR_EQUAL = 0.97
 LESS_MEMORY = 0.95
+NEARLY_WHOLE = 0.8
+"""Runs of this share of training's length were read over all of it."""
 
 
 class Choice(Record, frozen=True):
@@ -30,13 +33,15 @@ class Choice(Record, frozen=True):
 def choose(findings: Findings, batch_range: tuple[int, int] | None) -> Choice:
     """By the last rounds; where nobody at the user's batch has run in one, by what ran before."""
     everyone = finalists(findings.entries) or (baseline_alone(findings),)
+    own_batch = everyone[0].batch_size
+    everyone = tuple(weighed(each, own_batch, findings.noise) for each in everyone)
     baseline, others = everyone[0], everyone[1:]
-    if not any(each.batch_size == baseline.batch_size for each in others):
+    if not any(each.batch_size == own_batch for each in others):
         single = best_single_run(findings)
-        others = others if single is None else (single, *others)
-    own = _best([each for each in others if each.batch_size == baseline.batch_size], baseline)
-    free = _best_free([each for each in others if each.batch_size != baseline.batch_size], own)
-    recommended = own if free is None or batch_range is None else _best([own, free], own)
+        others = others if single is None else (weighed(single, own_batch, findings.noise), *others)
+    own = _best([each for each in others if each.batch_size == own_batch], baseline)
+    free = _best_free([each for each in others if each.batch_size != own_batch], own)
+    recommended = _recommended(findings, own, free, batch_range)
     near = tuple(_near(each, recommended) for each in others if _is_near(each, recommended))
     everyone = (baseline, *others)
     return Choice(baseline=baseline, own=own, free=free, recommended=recommended, near_equal=near, everyone=everyone)
@@ -47,16 +52,33 @@ def setup_of(found: Finalist) -> Setup:
     return Setup(data=found.data, settings=msgspec.convert(found.settings, Settings))
 
 
+def _recommended(
+    findings: Findings, own: Finalist, free: Finalist | None, batch_range: tuple[int, int] | None
+) -> Finalist:
+    """Another batch only where it may change, and by a prediction only where its whole interval speaks for it."""
+    if free is None:
+        return own
+    if free.learning_gain is not None:
+        clearly = free.worth_ci95[0] > 1.0 and sooner_by(free, own)[1][0] > 1.0
+        return free if clearly and not is_flattered(findings, free) else own
+    return own if batch_range is None else _best([own, free], own)
+
+
+def is_flattered(findings: Findings, free: Finalist) -> bool:
+    """Gradients become noisier while training goes on: a noise scale read early speaks too well of smaller batches."""
+    return findings.noise_share < NEARLY_WHOLE and free.batch_size < findings.baseline.settings.batch_size
+
+
 def _best(candidates: Sequence[Finalist], otherwise: Finalist) -> Finalist:
     """The fastest that was shown to be faster than the baseline."""
-    shown = [each for each in candidates if each.speedup_ci95[0] > 1.0]
-    return max([*shown, otherwise], key=lambda each: each.speedup)
+    shown = [each for each in candidates if each.worth_ci95[0] > 1.0]
+    return max([*shown, otherwise], key=lambda each: each.worth)
 
 
 def _best_free(candidates: Sequence[Finalist], own: Finalist) -> Finalist | None:
     """The fastest of another batch, if it is faster than the best of the user's own."""
-    best = max(candidates, key=lambda each: each.speedup, default=None)
-    return None if best is None or best.speedup <= own.speedup else best
+    best = max(candidates, key=lambda each: each.worth, default=None)
+    return None if best is None or best.worth <= own.worth else best
 
 
 def _is_near(each: Finalist, recommended: Finalist) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from traindyno.analysis.find.rates import Rate, rate_of, resident_of
 from traindyno.analysis.find.rounds import Entry
+from traindyno.analysis.noise_scale import NoiseEstimate
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.analysis.switch_losses import LossCheck
 from traindyno.core.answers.find import Attempt
@@ -28,6 +29,8 @@ class Findings:
     - `members` are the switches adopted, `effects` what the pairs showed that spoke for them, `ratios` what the step
       would lose without one of them.
     - `loss_checks` and `fits` say of a step whether its losses agree, and whether it ran with the margin of memory.
+    - `noise` is the gradients' noise scale, for a search that asks for the time to the same loss; null for others. It
+      was read in runs of `noise_share` of training's length.
     - `entries` take part in the last rounds, the baseline first. `ended` says that nothing more is to be measured.
     """
 
@@ -52,8 +55,20 @@ class Findings:
     ratios: dict[str, float] = field(default_factory=dict)
     loss_checks: dict[Settings, LossCheck] = field(default_factory=dict)
     fits: dict[Settings, bool] = field(default_factory=dict)
+    noise: NoiseEstimate | None = None
+    noise_share: float = 1.0
     entries: list[Entry] = field(default_factory=list)
     ended: bool = False
+
+    @property
+    def examples_in_data(self) -> int | None:
+        """How many there are, once a trial has told."""
+        told = [record.measurement for _, record in self.log if record.measurement is not None]
+        return next((each.examples_in_data for each in told if each.examples_in_data is not None), None)
+
+    @property
+    def noise_scale(self) -> float | None:
+        return None if self.noise is None else self.noise.value
 
     @property
     def spent_seconds(self) -> float:

@@ -5,11 +5,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from traindyno.analysis.intervals import median
+from traindyno.analysis.find.learning import examples_needed
+from traindyno.analysis.intervals import median, ratio_interval
+from traindyno.analysis.noise_scale import NoiseEstimate
+from traindyno.analysis.noise_verdicts import figure
+from traindyno.analysis.rate_rules import scaled_rate
 from traindyno.core.answers.find import Finalist, TrainingTime
 from traindyno.core.answers.interval import Interval
 from traindyno.core.records import OptimizerName, TrialRecord
 from traindyno.core.requests import FindRequest
+
+_KINDS: tuple[OptimizerName, OptimizerName] = ("sgd", "adam")
 
 
 def training_time(
@@ -17,11 +23,17 @@ def training_time(
     examples: int | None,
     baseline: tuple[Finalist, Sequence[TrialRecord]],
     recommended: tuple[Finalist, Sequence[TrialRecord]],
+    noise: NoiseEstimate | None = None,
 ) -> TrainingTime | None:
-    """Null where no epochs were asked for, or nobody knows how many examples an epoch has."""
+    """Null where no epochs were asked for, or nobody knows how many examples an epoch has.
+
+    Where the noise scale is known, what is recommended trains until it should have the same loss.
+    """
     if request.epochs is None or examples is None:
         return None
-    before, after = (_seconds(request.epochs, examples, *each) for each in (baseline, recommended))
+    needed, ends = _needed(recommended[0], request, noise)
+    before = _seconds(request.epochs, examples, *baseline)
+    after = _seconds(request.epochs * needed, examples, *recommended, (ends[0] / needed, ends[1] / needed))
     return TrainingTime(
         epochs=request.epochs,
         examples=examples,
@@ -29,16 +41,35 @@ def training_time(
         baseline_ci95=before[1],
         seconds=after[0],
         ci95=after[1],
-        epoch_seconds=after[0] / request.epochs,
+        epoch_seconds=after[0] / (needed * request.epochs),
+        epochs_needed=None if needed == 1.0 else needed * request.epochs,
     )
 
 
-def _seconds(epochs: float, examples: int, found: Finalist, records: Sequence[TrialRecord]) -> tuple[float, Interval]:
-    """All examples at the rate, and the loader's start at every epoch, or once where its workers persist."""
+def _needed(found: Finalist, request: FindRequest, noise: NoiseEstimate | None) -> tuple[float, Interval]:
+    if noise is None or noise.value is None:
+        return 1.0, (1.0, 1.0)
+    return examples_needed(found.batch_size, request.settings.batch_size, noise.value, noise.ci95)
+
+
+def _seconds(
+    epochs: float,
+    examples: int,
+    found: Finalist,
+    records: Sequence[TrialRecord],
+    open_length: Interval = (1.0, 1.0),
+) -> tuple[float, Interval]:
+    """All examples at the rate, and the loader's start at every epoch, or once where its workers persist.
+
+    `open_length` says by which factors the number of examples may be another.
+    """
     starts = 1.0 if found.settings["persistent_workers"] else max(1.0, math.ceil(epochs))
     waiting = starts * _start_up_seconds(records) if found.settings["num_workers"] else 0.0
     low, high = found.ci95
     total = epochs * examples
+    if open_length != (1.0, 1.0):
+        rate = found.examples_per_second
+        low, high = (rate * end for end in ratio_interval(1.0, open_length, 1.0, (low / rate, high / rate))[1])
     return total / found.examples_per_second + waiting, (total / high + waiting, total / low + waiting)
 
 
@@ -48,19 +79,24 @@ def _start_up_seconds(records: Sequence[TrialRecord]) -> float:
     return median(known) if known else 0.0
 
 
-def rate_factor(batch_size: int, own: int, optimizer: OptimizerName) -> float:
-    """By rule: linear for SGD, the square root for Adam and its kin."""
+def rate_factor(batch_size: int, own: int, optimizer: OptimizerName, noise_scale: float | None = None) -> float:
+    """By rule: linear for SGD, the square root for Adam and its kin; by the gain rule where a noise scale is known."""
+    if noise_scale is not None:
+        return scaled_rate("gain", 1.0, own, batch_size, optimizer, noise_scale)
     grown = batch_size / own
     return grown if optimizer == "sgd" else math.sqrt(grown)
 
 
-def with_rate(found: Finalist, request: FindRequest) -> Finalist:
-    """A finalist of another batch says what that asks of the learning rate, and of the rest."""
+def with_rate(found: Finalist, request: FindRequest, noise_scale: float | None = None) -> Finalist:
+    """A finalist of another batch says what that asks of the learning rate, and of the rest.
+
+    By the gain rule where the gradients' noise scale is known.
+    """
     own, workload = request.settings.batch_size, request.workload
     if found.batch_size == own or workload.mode == "infer":
         return found
-    factor = None if workload.runs_user_code else rate_factor(found.batch_size, own, workload.optimizer)
-    advice = _advice(found.batch_size, own, None if factor is None else workload.optimizer)
+    factor = None if workload.runs_user_code else rate_factor(found.batch_size, own, workload.optimizer, noise_scale)
+    advice = _advice(found.batch_size, own, None if factor is None else workload.optimizer, noise_scale)
     warning = (
         f"the batch changes from {own} to {found.batch_size}: multiply the learning rate by {advice}, "
         "and tune momentum and regularisation again"
@@ -77,9 +113,18 @@ def _scaled(rate: float | None, factor: float | None) -> float | None:
     return None if rate is None or factor is None else factor * rate
 
 
-def _advice(batch_size: int, own: int, optimizer: OptimizerName | None) -> str:
+def _advice(batch_size: int, own: int, optimizer: OptimizerName | None, noise_scale: float | None) -> str:
     """The factor with its rule; of code that brings its own optimiser, both."""
-    linear, root = f"{rate_factor(batch_size, own, 'sgd'):.3g}", f"{rate_factor(batch_size, own, 'adam'):.3g}"
+    linear, root = (f"{rate_factor(batch_size, own, name, noise_scale):.3g}" for name in _KINDS)
+    if noise_scale is not None:
+        return _advice_by_gain(linear, root, optimizer, noise_scale)
     if optimizer is None:
         return f"{linear} for SGD (linear rule) or {root} for Adam and its kin (square-root rule)"
     return f"{linear} (linear rule for SGD)" if optimizer == "sgd" else f"{root} (square-root rule for {optimizer})"
+
+
+def _advice_by_gain(plain: str, root: str, optimizer: OptimizerName | None, noise_scale: float) -> str:
+    rule = f"gain rule, noise scale {figure(noise_scale)}"
+    if optimizer is None:
+        return f"{plain} for SGD or {root} for Adam and its kin ({rule})"
+    return f"{plain if optimizer == 'sgd' else root} ({rule}, for {optimizer})"

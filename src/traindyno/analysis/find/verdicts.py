@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from traindyno.analysis.find.attempts import NO_TIME
 from traindyno.analysis.find.choice import Choice, setup_of
 from traindyno.analysis.find.findings import Findings
+from traindyno.analysis.find.learning_verdicts import gain_verdict, learning_verdicts
 from traindyno.analysis.find.words import between, changes_in_words, times
 from traindyno.analysis.switch_candidates import Value, value_words
 from traindyno.core.answers.find import Finalist, Headroom
@@ -23,6 +24,7 @@ def find_verdicts(
     """The gain comes first."""
     return (
         *_gain(request, findings, choice),
+        *learning_verdicts(request, findings, choice),
         *_unfinished(findings, choice),
         *_open(choice),
         *_bound(choice, bounds),
@@ -33,7 +35,7 @@ def find_verdicts(
     )
 
 
-def constraints_of(request: FindRequest) -> tuple[str, ...]:
+def constraints_of(request: FindRequest, findings: Findings) -> tuple[str, ...]:
     """What was kept, in words."""
     kept = [name for name in request.keep if name not in ("data", "augmentation")]
     told = [f"{name} stays {_kept_value(getattr(request.settings, name))}" for name in kept]
@@ -41,6 +43,8 @@ def constraints_of(request: FindRequest) -> tuple[str, ...]:
     told += ["augmentation stays as it is"] if request.prepare is None else []
     if request.batch_range is not None:
         told.append(f"the batch may be {request.batch_range[0]} to {request.batch_range[1]}")
+    elif findings.noise_scale is not None:
+        told.append("the batch may change, as the objective is the time to the same loss")
     elif "batch_size" not in request.keep:
         told.append(f"what is recommended keeps your batch of {request.settings.batch_size}")
     return tuple(told)
@@ -70,8 +74,11 @@ def _gain(request: FindRequest, findings: Findings, choice: Choice) -> Iterator[
         return
     if not found.changes:
         where = "" if choice.free is None else f" at your batch of {baseline.batch_size}"
-        is_faster = "was shown to be faster" if any(_is_open(each) for each in choice.everyone) else "is faster"
+        is_faster = "was shown to be faster" if any(map(_is_open, _measured_alone(choice))) else "is faster"
         yield f"Nothing that was tried {is_faster} than the baseline{where}: a gain of 1.00, and nothing to change."
+        return
+    if found.batch_size != baseline.batch_size and found.learning_gain is not None:
+        yield gain_verdict(baseline, found)
         return
     work = "Training" if request.workload.mode == "train" else "Inference"
     rates = f"{format_rate(baseline.examples_per_second)} → {format_rate(found.examples_per_second)} examples/s"
@@ -98,8 +105,14 @@ def _is_open(found: Finalist) -> bool:
     return found.speedup > LOOKS_FASTER and found.speedup_ci95[0] <= 1.0
 
 
+def _measured_alone(choice: Choice) -> list[Finalist]:
+    """All whose gain rests on no prediction."""
+    own = choice.baseline.batch_size
+    return [each for each in choice.everyone if each.learning_gain is None or each.batch_size == own]
+
+
 def _open(choice: Choice) -> Iterator[str]:
-    best = max(choice.everyone, key=lambda each: each.speedup)
+    best = max(_measured_alone(choice), key=lambda each: each.speedup)
     if not choice.recommended.changes and _is_open(best):
         what = f"{changes_in_words(best.changes)} may be {times(best.speedup)} as fast"
         yield f"{what} ({between(best.speedup_ci95)}): more rounds would tell, with a longer budget or --repeats."
@@ -117,7 +130,7 @@ def _bound(choice: Choice, bounds: tuple[str, str]) -> Iterator[str]:
 
 def _free_batch(choice: Choice) -> Iterator[str]:
     free = choice.free
-    if free is None or free == choice.recommended:
+    if free is None or free == choice.recommended or free.learning_gain is not None:
         return
     beside = f"With a batch of {free.batch_size} it is {times(free.speedup)} as fast as the baseline"
     yield f"{beside} ({between(free.speedup_ci95)})."

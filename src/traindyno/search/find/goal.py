@@ -3,6 +3,7 @@
 from traindyno.analysis.loader_budget import LoaderRoom
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.core.base import Record
+from traindyno.core.learning import Objective, Recipe
 from traindyno.core.loading import Decoder
 from traindyno.core.setups import Setup
 
@@ -13,6 +14,8 @@ class Goal(Record, frozen=True):
     unless it `is_prepared`.
 
     Of the memory `margin` is held back. Without `budget_seconds` the search takes the time it needs.
+
+    For the objective `time-to-accuracy` the gradients' `noise_scale` is given, or read in runs of `recipe`.
     """
 
     baseline: Setup
@@ -30,10 +33,18 @@ class Goal(Record, frozen=True):
     repeats: int = 3
     budget_seconds: float | None = None
     seed: int = 0
+    objective: Objective = "throughput"
+    noise_scale: float | None = None
+    recipe: Recipe | None = None
 
     @property
     def on_gpu(self) -> bool:
         return self.baseline.settings.device != "cpu"
+
+    @property
+    def asks_for_loss(self) -> bool:
+        """Whether a batch is judged by how soon it reaches the same loss."""
+        return self.objective == "time-to-accuracy"
 
     def may_change(self, name: str) -> bool:
         return name not in self.keep

@@ -14,6 +14,7 @@ from traindyno.search.find.finish import know_the_step, last_rounds, leave_the_m
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.losses import LossLook
+from traindyno.search.find.noise import NOISE_RUNS, know_the_noise
 from traindyno.search.find.purse import Purse
 from traindyno.search.find.sides import search_sides
 from traindyno.search.find.sizes import SizeSearch
@@ -21,7 +22,8 @@ from traindyno.search.find.trials import Trials
 from traindyno.search.replaying import Trying, Wanted, replay
 from traindyno.search.strategy import Proposal
 
-USUAL_TRIALS = {"baseline": 3, "data": 6, "step": 6, "losses": 4, "batch": 4}
+GRADIENT_NOISE = "gradient noise"
+USUAL_TRIALS = {"baseline": 3, "data": 6, "step": 6, "losses": 4, GRADIENT_NOISE: NOISE_RUNS, "batch": 4}
 USUAL_ENTRIES = 3
 MOST_LOOKS = 3
 DISTURBED = 0.1
@@ -71,10 +73,19 @@ def _study(hunt: Hunt) -> Trying[None]:
     yield from hunt.logged("memory", know_the_step(hunt))
     yield from hunt.logged("memory", leave_the_margin(hunt))
     if hunt.goal.may_change("batch_size"):
-        yield from hunt.logged("batch", SizeSearch(hunt).run())
+        yield from _search_batch(hunt)
     yield from hunt.logged("last rounds", last_rounds(hunt))
     yield from hunt.logged("last rounds", look_at_result(hunt))
     hunt.findings.ended = True
+
+
+def _search_batch(hunt: Hunt) -> Trying[None]:
+    """Which batch is soonest at the same loss is not asked where the noise scale is not known."""
+    if hunt.goal.asks_for_loss:
+        yield from hunt.logged(GRADIENT_NOISE, know_the_noise(hunt))
+        if hunt.findings.noise_scale is None:
+            return
+    yield from hunt.logged("batch", SizeSearch(hunt).run())
 
 
 def _look_at_baseline(hunt: Hunt) -> Trying[None]:
@@ -108,7 +119,8 @@ def _is_disturbed(measurement: Measurement) -> bool:
 def _trials_left(hunt: Hunt) -> int:
     """A rough count: the usual trials of the parts that have not begun, and the last rounds."""
     begun, entries = {part for part, _ in hunt.findings.log}, hunt.findings.entries
-    parts = [part for part in USUAL_TRIALS if part not in begun and (part != "data" or hunt.goal.has_data)]
+    idle = {"data": not hunt.goal.has_data, GRADIENT_NOISE: hunt.goal.recipe is None}
+    parts = [part for part in USUAL_TRIALS if part not in begun and not idle.get(part)]
     before = 0 if entries else sum(USUAL_TRIALS[part] for part in parts)
     done = sum(len(entry.records) for entry in entries)
     return before + (len(entries) or USUAL_ENTRIES) * hunt.goal.repeats - done + 1

@@ -21,6 +21,9 @@ SAFELY = 1.15
 BETWEEN_TRIALS_SECONDS = 0.3
 """What deciding, starting and committing take for each trial."""
 
+NOISE_SHARE = 1 / 3
+"""Of the budget, for the runs whose gradients are read, where a search needs them."""
+
 FEWEST_LOSS_STEPS = 25
 _STARTING_SECONDS = 2.0
 
@@ -33,7 +36,11 @@ class Purse:
 
     def affords(self, kind: TrialKind, count: int = 1, extra_seconds: float = 0.0) -> bool:
         """Whether so many trials can be paid for without touching what the last rounds need."""
-        return self.left(self._reserve()) >= count * self.cost(kind) + extra_seconds
+        return self.spare() >= count * self.cost(kind) + extra_seconds
+
+    def spare(self) -> float:
+        """Seconds for searching, beside what the last rounds need."""
+        return self.left(self._reserve())
 
     def affords_round(self) -> bool:
         """Whether there is time for another round, by what the last one took."""
@@ -64,7 +71,13 @@ class Purse:
         budget = self._goal.budget_seconds
         if budget is None:
             return float("inf")
-        return budget - self._findings.spent_seconds - BETWEEN_TRIALS_SECONDS * len(self._findings.log) - reserve
+        spent = self._findings.spent_seconds + BETWEEN_TRIALS_SECONDS * len(self._findings.log)
+        return budget - spent - self._kept_for_noise(budget) - reserve
+
+    def _kept_for_noise(self, budget: float) -> float:
+        """A search for the time to the same loss must not have spent it all before it comes to that."""
+        is_to_come = self._goal.recipe is not None and self._findings.noise is None
+        return NOISE_SHARE * budget if is_to_come else 0.0
 
     def cost(self, kind: TrialKind) -> float:
         """What the last trials of a kind took at most; compiling is counted apart."""
@@ -89,7 +102,7 @@ class Purse:
 
     def loss_steps(self, trials: int) -> int:
         """How long the losses can be followed in so many trials: a hundred steps, or what there is time for."""
-        left = self.left(self._reserve()) / trials
+        left = self.spare() / trials
         steps = range(STEPS, FEWEST_LOSS_STEPS - 1, -FEWEST_LOSS_STEPS)
         return next((each for each in steps if self._losses_seconds(each) <= left), FEWEST_LOSS_STEPS)
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from traindyno.core.learning import NoisePlan, Recipe
 from traindyno.core.loading import Feed
 from traindyno.core.records import Budget, TrialSpec
 from traindyno.core.setups import Setup
@@ -51,6 +52,10 @@ class Trials:
         """A few steps and an evaluation with a part of the memory held back."""
         budget = Budget(steps=FIT_STEPS)
         return self._made(setup, kind="fit", feed=Feed(supply="resident"), margin=margin, evaluate=True, budget=budget)
+
+    def noise(self, setup: Setup, recipe: Recipe, plan: NoisePlan, seed: int) -> TrialSpec:
+        """A run that learns, whose gradients are read on the way."""
+        return self._made(setup, kind="noise", budget=Budget(), recipe=recipe, noise_plan=plan, seed=seed)
 
     def of(self, setup: Setup) -> TrialSpec:
         """The template for pairs and losses of this way to train."""
