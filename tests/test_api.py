@@ -57,6 +57,9 @@ def test_a_model_object_is_refused_with_the_way_out(store: str) -> None:
 
 
 def test_an_unknown_option_is_refused_by_name(store: str) -> None:
+    with pytest.raises(traindyno.TraindynoError, match="there is no option batch_sizes") as refused:
+        traindyno.accuracy("mlp:64", data="digits:", learning_rate=0.1, batch_sizes="16,32", runner="simulated")
+    assert refused.value.hint == "did you mean batch_size?"
     with pytest.raises(traindyno.TraindynoError, match="there is no option bach"):
         traindyno.throughput("torchvision:resnet50", bach=3, store=store)
 

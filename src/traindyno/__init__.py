@@ -3,16 +3,20 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from traindyno.api import accuracy as accuracy
     from traindyno.api import anatomy as anatomy
     from traindyno.api import compare as compare
     from traindyno.api import find as find
     from traindyno.api import loader as loader
     from traindyno.api import max_batch as max_batch
+    from traindyno.api import noise_scale as noise_scale
     from traindyno.api import plan as plan
     from traindyno.api import soak as soak
     from traindyno.api import stalls as stalls
     from traindyno.api import switches as switches
+    from traindyno.api import target as target
     from traindyno.api import throughput as throughput
+    from traindyno.api import train as train
     from traindyno.api import verify as verify
     from traindyno.core.errors import TraindynoError as TraindynoError
     from traindyno.core.records import Settings as Settings
@@ -32,6 +36,10 @@ _LAZY = {
     "anatomy": "traindyno.api",
     "switches": "traindyno.api",
     "soak": "traindyno.api",
+    "train": "traindyno.api",
+    "target": "traindyno.api",
+    "accuracy": "traindyno.api",
+    "noise_scale": "traindyno.api",
     "compare": "traindyno.api",
     "apply": "traindyno.worker.applying",
     "Settings": "traindyno.core.records",
@@ -43,17 +51,21 @@ __all__ = [
     "TraindynoError",
     "Workload",
     "__version__",
+    "accuracy",
     "anatomy",
     "apply",
     "compare",
     "find",
     "loader",
     "max_batch",
+    "noise_scale",
     "plan",
     "soak",
     "stalls",
     "switches",
+    "target",
     "throughput",
+    "train",
     "verify",
 ]
 

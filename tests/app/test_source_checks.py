@@ -13,7 +13,9 @@ def test_every_source_that_can_be_opened_is_known() -> None:
     assert set(SCHEMES) == set(SOURCES)
 
 
-@pytest.mark.parametrize("source", ["folder:{}", "memory:folder:{}", "shards:{}/no-such-*.tar", "prepared:{}"])
+@pytest.mark.parametrize(
+    "source", ["folder:{}", "memory:folder:{}", "shards:{}/no-such-*.tar", "prepared:{}", "digits:"]
+)
 def test_what_is_there_passes(tmp_path: Path, source: str) -> None:
     check_source(source.format(tmp_path), "--data", is_there=True)
 
@@ -27,6 +29,8 @@ def test_what_is_there_passes(tmp_path: Path, source: str) -> None:
         ("memory", "did you mean memory:?"),
         ("s3://bucket", "sources are named folder:"),
         ("folder:", "write folder:PATH"),
+        ("digit:", "did you mean digits:?"),
+        ("digits:/data", "write digits: alone"),
         ("memory:synthetic:", "sources are named folder:"),
     ],
 )

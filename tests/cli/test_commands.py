@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cli.command_line import document, environment, run
+from cli.command_line import document, environment, run, run_apart
 
 SIMULATED = ("--runner", "simulated", "--no-report")
 RESNET = ("--model", "torchvision:resnet50", *SIMULATED)
@@ -27,7 +27,7 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
 def test_version_is_printed(tmp_path: Path) -> None:
     from traindyno import __version__
 
-    assert run(tmp_path, "--version").stdout == f"traindyno {__version__}\n"
+    assert run_apart(tmp_path, "--version").stdout == f"traindyno {__version__}\n"
 
 
 def test_max_batch_answers_in_the_documented_form(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_studies_are_listed_with_their_state(tmp_path: Path) -> None:
 
 
 def test_stdout_carries_the_result_alone(tmp_path: Path) -> None:
-    completed = run(tmp_path, "max-batch", *SIMULATED)
+    completed = run_apart(tmp_path, "max-batch", *SIMULATED)
     assert "Safe batch size" in completed.stdout
     assert "[1/" in completed.stderr
     assert "hint:" not in completed.stdout
@@ -149,7 +149,7 @@ def test_a_project_file_sets_defaults_and_the_command_line_wins(tmp_path: Path) 
 
 def test_a_misspelt_key_in_the_project_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "traindyno.toml").write_text('modl = "torchvision:resnet50"\n')
-    completed = run(tmp_path, "throughput", *SIMULATED)
+    completed = run_apart(tmp_path, "throughput", *SIMULATED)
     assert completed.returncode == 2
     assert "did you mean 'model'" in completed.stderr
 

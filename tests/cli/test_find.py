@@ -215,7 +215,7 @@ def test_a_budget_that_ends_early_gives_the_best_so_far(tmp_path: Path) -> None:
     assert content["answer"]["recommended"]["speedup"] >= 1
 
 
-def test_a_file_without_data_is_searched_without_a_loader(tmp_path: Path) -> None:
+def test_a_file_without_data_is_searched_without_a_loader_and_its_epoch_is_not_guessed(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(
         "import torch\nfrom torch import nn\nfrom traindyno import Workload\n\n\n"
         "def build():\n    return Workload(model=nn.Linear(4, 2), example_input=torch.randn(1, 4))\n"
@@ -233,8 +233,10 @@ def test_a_file_without_data_is_searched_without_a_loader(tmp_path: Path) -> Non
         "--repeats",
         "1",
     )
-    content = document(run(tmp_path, *command, "--no-report", "--json"))
+    content = document(run(tmp_path, *command, "--epochs", "3", "--no-report", "--json"))
     assert content["trials"][0]["failure"]["details"]["code"] == "nothing_to_load"
     assert {trial["outcome"] for trial in content["trials"][1:]} == {"ok"}
     assert content["answer"]["speedup"] == 1
     assert content["hint"] is None
+    assert content["answer"]["training_time"] is None
+    assert any("Give --epoch-examples" in warning for warning in content["warnings"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli.command_line import document, run
-from traindyno.core.keeping import KEEPABLE
+from traindyno.app.data import make_request
 
 FIND = ("find", "--model", "torchvision:resnet50", "--runner", "simulated", "--no-report", "--json")
 
@@ -70,18 +70,7 @@ def test_the_plan_of_the_embedded_example_needs_no_images(tmp_path: Path) -> Non
 
 
 def test_the_embedded_example_has_images_of_every_class(tmp_path: Path) -> None:
-    made = run(tmp_path, "find", "--device", "cpu", "--classes", "300", "--time-budget", "1ms", "--no-report")
-    assert made.returncode == 124
-    assert "600 of 600 images" in made.stderr
-
-
-def test_an_epoch_of_unknown_length_is_named_in_a_warning(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text(
-        "import torch\nfrom torch import nn\nfrom traindyno import Workload\n\n\n"
-        "def build():\n    return Workload(model=nn.Linear(4, 2), example_input=torch.randn(1, 4))\n"
-    )
-    kept = ",".join(name for name in KEEPABLE if name != "augmentation")
-    command = ("find", "--model", "job.py:build", "--device", "cpu", "--trial-seconds", "100ms", "--repeats", "1")
-    content = document(run(tmp_path, *command, "--keep", kept, "--epochs", "3", "--no-report", "--json"))
-    assert content["answer"]["training_time"] is None
-    assert any("Give --epoch-examples" in warning for warning in content["warnings"])
+    planned = run(tmp_path, "find", "--device", "cpu", "--classes", "300", "--dry-run")
+    assert "600 generated JPEGs in .traindyno/sample-600-300" in planned.stderr
+    request = make_request(like="imagenet", images=600, classes=300, val_share=None, seed=0)
+    assert (request.train_images, request.val_images) == (300, 300)

@@ -11,6 +11,7 @@ from pathlib import Path
 from cli.command_line import document, run, start
 
 SLOW = ("--runner", "simulated:sleep=0.3", "--no-report", "--name", "it")
+FEW = ("--batch-size", "8,16,32,64", "--repeats", "3")
 
 
 def wait_for_trials(process: subprocess.Popen[str], count: int) -> None:
@@ -30,7 +31,7 @@ def finished_trials(folder: Path) -> list[tuple[int, int]]:
 
 
 def test_ctrl_c_keeps_everything_prints_the_answer_so_far_and_exits_with_130(tmp_path: Path) -> None:
-    process = start(tmp_path, "throughput", *SLOW)
+    process = start(tmp_path, "throughput", *FEW, *SLOW)
     wait_for_trials(process, 4)
     os.killpg(process.pid, signal.SIGINT)
     stdout, stderr = process.communicate(timeout=30)
@@ -48,14 +49,14 @@ def test_ctrl_c_keeps_everything_prints_the_answer_so_far_and_exits_with_130(tmp
 
 
 def test_a_study_that_was_cut_ends_like_one_that_was_not(tmp_path: Path) -> None:
-    process = start(tmp_path, "throughput", *SLOW)
+    process = start(tmp_path, "throughput", *FEW, *SLOW)
     wait_for_trials(process, 3)
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=30)
     run(tmp_path, "resume", "it", "--no-report")
     whole = tmp_path / "whole"
     whole.mkdir()
-    run(whole, "throughput", "--runner", "simulated:sleep=0.3", "--no-report", "--name", "it")
+    run(whole, "throughput", *FEW, "--runner", "simulated", "--no-report", "--name", "it")
     assert finished_trials(tmp_path) == finished_trials(whole)
 
 
@@ -120,6 +121,8 @@ def test_code_from_a_file_must_be_named_again_and_be_the_same(tmp_path: Path) ->
     os.killpg(process.pid, signal.SIGINT)
     _, stderr = process.communicate(timeout=30)
     assert "traindyno resume it --model job.py:build" in stderr
+    assert "hint: traindyno resume it --model job.py:build\n" in run(tmp_path, "show", "it").stderr
+    assert "`traindyno resume it --model job.py:build`" in run(tmp_path, "throughput", *slow).stderr
     unnamed = run(tmp_path, "resume", "it", "--no-report")
     assert unnamed.returncode == 2
     assert "--model job.py:build" in unnamed.stderr
@@ -160,7 +163,7 @@ def test_what_is_shown_later_is_what_was_printed(tmp_path: Path) -> None:
 def test_a_project_file_cannot_name_the_code_again(tmp_path: Path) -> None:
     job = tmp_path / "job.py"
     job.write_text("from torch import nn\ndef build():\n    return nn.Linear(4, 2)\n")
-    process = start(tmp_path, "throughput", "--model", "job.py:build", *SLOW)
+    process = start(tmp_path, "throughput", "--model", "job.py:build", *FEW, *SLOW)
     wait_for_trials(process, 2)
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=30)

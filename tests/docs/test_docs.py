@@ -17,7 +17,7 @@ import pytest
 from docs.markdown import DOCS, anchors, code_blocks, code_spans, links, pages, prose, section, sections, table_rows
 from docs.transcripts import TRANSCRIPT, comparable, plain_terminal, run
 from traindyno.cli.main import COMMANDS
-from traindyno.core import anatomy, answers, loading, machine, records, requests, setups, soaking
+from traindyno.core import anatomy, answers, learning, loading, machine, records, requests, setups, soaking
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.report.document import trial_entry
 from traindyno.runner.choose import WORKER_ENTRY
@@ -44,6 +44,10 @@ OTHER_RECORDS = (
     soaking.Soak, soaking.SoakBlock, soaking.EpochEdge, soaking.Series, soaking.Reading,
     machine.MachineFacts, machine.GpuFacts, machine.DoctorAnswer, machine.DoctorFacts, machine.Finding,
     machine.DriverFacts, machine.UsableCpus, machine.HostMemory, machine.GpuSample, machine.DiskSpace,
+    requests.TargetRequest, requests.Contender, learning.Target,
+    requests.TrainRequest, learning.Recipe, learning.Learning, learning.Evaluation,
+    requests.NoiseScaleRequest, learning.NoisePlan, learning.Noise, learning.NoiseReading,
+    requests.AccuracyRequest,
 )  # fmt: skip
 """Records besides the answers that stand in a document."""
 
@@ -88,7 +92,9 @@ def test_every_field_of_a_trial_is_documented() -> None:
     pairs = SimulatedRunner(Profile()).run(
         msgspec.structs.replace(spec, kind="pair", against=spec.settings), Watcher(), None
     )
-    entries = [trial_entry(record) for record in (runs, fails, soaks, pairs)]
+    recipe = learning.Recipe(learning_rate=0.1, steps=5)
+    learns = SimulatedRunner(Profile()).run(msgspec.structs.replace(spec, kind="learn", recipe=recipe), Watcher(), None)
+    entries = [trial_entry(record) for record in (runs, fails, soaks, pairs, learns)]
     assert set(documented_fields("trials")) == {name for entry in entries for name in entry}
 
 

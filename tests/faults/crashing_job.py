@@ -1,4 +1,4 @@
-"""A job that goes wrong at one batch size only, in a way that the test chooses."""
+"""A job that goes wrong at some batch sizes, at each in another way."""
 
 import ctypes
 import os
@@ -9,39 +9,23 @@ from torch import nn
 
 from traindyno import Workload
 
+NONFINITE = 16
+ENDINGS = {4: lambda: ctypes.string_at(0), 8: lambda: os._exit(9), 128: lambda: time.sleep(1000)}
+
 
 class Fragile(nn.Module):
-    def __init__(self, act):
+    def __init__(self):
         super().__init__()
         self.layer = nn.Linear(4, 2)
-        self.act = act
 
     def forward(self, x):
-        if len(x) == 8:
-            self.act()
+        ENDINGS.get(len(x), lambda: None)()
         return self.layer(x)
 
 
-def _workload(act):
-    return Workload(model=Fragile(act), example_input=torch.randn(4))
-
-
-def crash():
-    return _workload(lambda: ctypes.string_at(0))
-
-
-def killed():
-    return _workload(lambda: os._exit(9))
-
-
-def hang():
-    return _workload(lambda: time.sleep(1000))
-
-
-def nonfinite():
-    workload = _workload(lambda: None)
+def fragile():
     return Workload(
-        model=workload.model,
+        model=Fragile(),
         example_input=torch.randn(4),
-        training_step=lambda model, x: model(x).sum() * (float("nan") if len(x) == 8 else 1.0),
+        training_step=lambda model, x: model(x).sum() * (float("nan") if len(x) == NONFINITE else 1.0),
     )

@@ -36,6 +36,12 @@ def run(runner: LocalRunner, job: str, log_path: Path | None = None) -> TrialRec
     return runner.run(spec, Watcher(), log_path)
 
 
+def less_patient(runner: LocalRunner, deadlines: Deadlines, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other deadlines for one test, once the keeper has started: how long its imports take is not what is tested."""
+    assert run(runner, "healthy").outcome is Outcome.OK
+    monkeypatch.setattr(runner, "_deadlines", deadlines)
+
+
 def processes_left_after_two_seconds() -> list[str]:
     """What still runs below this process, apart from the keeper itself."""
     deadline = time.monotonic() + 2
@@ -86,12 +92,11 @@ def test_an_ending_gets_its_class_and_remedy_and_leaves_no_process(
     assert processes_left_after_two_seconds() == []
 
 
-def test_a_loader_that_never_delivers_is_a_hang_with_the_stack_in_the_log(tmp_path: Path) -> None:
-    runner = LocalRunner(WORKER_ENTRY, Deadlines(start_up=5, patience=1))
-    try:
-        record = run(runner, "loops_in_the_loader", tmp_path / "trial.log")
-    finally:
-        runner.close()
+def test_a_loader_that_never_delivers_is_a_hang_with_the_stack_in_the_log(
+    runner: LocalRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    less_patient(runner, Deadlines(start_up=5, patience=1), monkeypatch)
+    record = run(runner, "loops_in_the_loader", tmp_path / "trial.log")
     assert record.outcome is Outcome.HANG
     assert record.failure is not None
     assert "phase 'data'" in record.failure.message
@@ -191,19 +196,17 @@ def test_a_trial_that_hangs_after_its_result_is_ended_and_its_result_kept(runner
     assert processes_left_after_two_seconds() == []
 
 
-def test_a_trial_that_progresses_but_never_ends_is_a_timeout() -> None:
-    runner = LocalRunner(WORKER_ENTRY, Deadlines(trial=3))
+def test_a_trial_that_progresses_but_never_ends_is_a_timeout(
+    runner: LocalRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    less_patient(runner, Deadlines(trial=3), monkeypatch)
     spec = TrialSpec(
         kind="train",
         workload=WorkloadSpec(model=f"{JOBS}:healthy"),
         settings=Settings(batch_size=4),
         budget=Budget(steps=10**9),
     )
-    try:
-        record = runner.run(spec, Watcher(), None)
-    finally:
-        runner.close()
-    assert record.outcome is Outcome.TIMEOUT
+    assert runner.run(spec, Watcher(), None).outcome is Outcome.TIMEOUT
 
 
 def test_a_spawned_trial_ends_like_a_forked_one() -> None:

@@ -2,9 +2,21 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
+from report.accuracy_documents import accuracy_document
 from report.documents import ALL, HOSTILE, compare_document, throughput_answer, throughput_document
+from report.find_documents import find_document, verify_document
+from report.narrow import numbers_not_shown
+from report.noise_documents import noise_document
 from report.snapshots import assert_snapshot
-from traindyno.report.renderers.console import bar, render_console, render_console_notes
+from traindyno.report.renderers.console import render_console, render_console_notes
+from traindyno.report.renderers.console_table import bar
+
+TABLES = ALL | {
+    "accuracy": accuracy_document,
+    "find": find_document,
+    "noise": noise_document,
+    "verify": verify_document,
+}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -94,3 +106,16 @@ def test_a_bar_is_exact_to_an_eighth_of_a_cell(share: float, drawn: str) -> None
 def test_tables_are_one_blank_line_apart() -> None:
     for name, document in ALL.items():
         assert "\n\n\n" not in render_console(document(), width=80), name
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("name", TABLES)
+def test_every_number_of_a_table_stands_whole_in_a_narrow_terminal(name: str, width: int) -> None:
+    assert not numbers_not_shown(TABLES[name](), width)
+
+
+def test_a_table_that_does_not_fit_becomes_a_list_of_its_rows() -> None:
+    lines = render_console(throughput_document(), width=30).splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("batch size"))
+    assert lines[first].split() == ["batch", "size", "1"]
+    assert lines[first + 1].split() == ["throughput", "59.2", "±", "0.3"]

@@ -10,7 +10,6 @@ from report.documents import (
     compare_document,
     failed_document,
     out_of_memory,
-    simulated_document,
     throughput_document,
     trial,
 )
@@ -80,15 +79,15 @@ def test_hostile_text_is_shown_and_never_obeyed() -> None:
     assert clean(HOSTILE) in page.text
 
 
-def test_the_order_is_answer_settings_conditions_chart_trials_method_and_raw_data() -> None:
-    assert Page(render_html(throughput_document())).ids() == [
+def test_the_order_is_answer_settings_conditions_chart_trials_method_and_raw_data(pages: dict[str, str]) -> None:
+    assert Page(pages["throughput"]).ids() == [
         "answer", "settings-to-copy", "conditions", "chart", "figures", "every-trial", "method",
         "run-it-again", "raw-data",
     ]  # fmt: skip
 
 
-def test_the_answer_and_its_settings_can_be_read_and_copied() -> None:
-    text = Page(render_html(throughput_document())).text
+def test_the_answer_and_its_settings_can_be_read_and_copied(pages: dict[str, str]) -> None:
+    text = Page(pages["throughput"]).text
     assert "2,214 ± 11 examples/s" in text
     assert 'batch_size = 256\nprecision = "fp32"\ndevice = "cuda:0"' in text
     assert "loader = DataLoader(dataset, batch_size=256, shuffle=True, drop_last=True)" in text
@@ -97,9 +96,8 @@ def test_the_answer_and_its_settings_can_be_read_and_copied() -> None:
     assert "1 other process" in text
 
 
-def test_every_trial_is_there_and_failures_bring_their_evidence() -> None:
-    document = throughput_document()
-    html = render_html(document)
+def test_every_trial_is_there_and_failures_bring_their_evidence(pages: dict[str, str]) -> None:
+    document, html = throughput_document(), pages["throughput"]
     rows = re.findall(r"<tr[^>]*><td>(\d+)</td><td>speed", html)
     assert [int(row) for row in rows] == list(range(1, len(document.trials) + 1))
     failure = out_of_memory(2048)
@@ -107,16 +105,15 @@ def test_every_trial_is_there_and_failures_bring_their_evidence() -> None:
         assert str(evidence) in Page(html).text
 
 
-def test_simulated_and_unlike_stand_before_the_answer() -> None:
-    for document, word in ((simulated_document(), "SIMULATED"), (compare_document(), "UNLIKE")):
-        html = render_html(document)
+def test_simulated_and_unlike_stand_before_the_answer(pages: dict[str, str]) -> None:
+    for html, word in ((pages["simulated"], "SIMULATED"), (pages["compare"], "UNLIKE")):
         assert html.index(f"<strong>{word}") < html.index('id="answer"')
-    assert "<strong>SIMULATED" not in render_html(throughput_document())
+    assert "<strong>SIMULATED" not in pages["throughput"]
 
 
-def test_the_raw_data_is_the_document_itself() -> None:
+def test_the_raw_data_is_the_document_itself(pages: dict[str, str]) -> None:
     document = throughput_document()
-    text = Page(render_html(document)).text
+    text = Page(pages["throughput"]).text
     raw = text[text.index('{\n"schema"') :].rpartition("}")[0] + "}"
     assert json.loads(raw) == ordered(document)
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from report.narrow import numbers_not_shown
 from traindyno.app.context import Context
 from traindyno.app.soak import soak
 from traindyno.core.answers import Document, Throttle
@@ -171,3 +172,8 @@ def test_the_command_can_be_typed_again(hot: Document) -> None:
     assert "traindyno soak --model torchvision:resnet50 --data folder:/x" in command
     assert "--minutes 5 --batch-size 256 --workers 4 --set persistent_workers=true --price-per-kwh 0.3" in command
     assert "--from-loader" not in command
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_every_number_of_its_tables_stands_whole_in_a_narrow_terminal(hot: Document, width: int) -> None:
+    assert not numbers_not_shown(hot, width)

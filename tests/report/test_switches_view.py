@@ -10,6 +10,7 @@ import click
 import msgspec
 import pytest
 
+from report.narrow import numbers_not_shown
 from traindyno.app.context import Context
 from traindyno.app.switches import switches
 from traindyno.cli.switches import command
@@ -243,3 +244,8 @@ def test_the_command_that_asks_again_is_understood(measured: Document, tmp_path:
     assert context.params["batch_size"] == 256
     assert context.params["skip"] == ("threads",)
     assert context.params["trial_seconds"] == 2.0
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_every_number_of_its_tables_stands_whole_in_a_narrow_terminal(measured: Document, width: int) -> None:
+    assert not numbers_not_shown(measured, width)

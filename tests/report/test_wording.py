@@ -1,4 +1,6 @@
 import math
+import sys
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -89,6 +91,17 @@ def test_clean_text_holds_nothing_that_moves_a_cursor(text: str) -> None:
     assert len(cleaned) == len(text)
     assert not any(ord(character) < 32 and character not in "\n\t" for character in cleaned)
     cleaned.encode("utf-8")
+
+
+def test_controls_halves_of_characters_and_turns_of_direction_are_all_that_is_taken_out() -> None:
+    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    taken = {before for before, after in zip(everything, clean(everything), strict=True) if before != after}
+    turns = {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
+    assert taken == {
+        character
+        for character in everything
+        if unicodedata.category(character) in ("Cc", "Cs") or unicodedata.bidirectional(character) in turns
+    } - {"\n", "\t"}
 
 
 @given(st.text(), st.integers(min_value=1, max_value=50))

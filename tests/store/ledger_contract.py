@@ -28,7 +28,8 @@ from store.samples import (
 from traindyno.core.codec import encode
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import TrialRecord
+from traindyno.core.records import TrialRecord, WorkloadSpec
+from traindyno.core.requests import Bench, MaxBatchRequest
 from traindyno.store.ledger import Ledger, StaleLeaseError, StudyRow
 from traindyno.store.rows import REPEATABLE
 
@@ -94,11 +95,18 @@ class LedgerContract(ABC):
         assert names == [stem, f"{stem}-2", f"{stem}-3"]
 
     def test_a_taken_name_is_refused_with_both_ways_out(self, ledger: Ledger, study: StudyRow) -> None:
-        with pytest.raises(TraindynoError, match="already a study named 'first'") as refusal:
+        with pytest.raises(UsageError, match="already a study named 'first'") as refusal:
             ledger.create_study("first", "plan", REQUEST, None)
         assert "--name" in str(refusal.value.hint)
         assert "traindyno resume first" in str(refusal.value.hint)
         assert ledger.study("first") == study
+
+    def test_a_study_of_the_users_own_code_is_resumed_with_that_named_again(self, ledger: Ledger) -> None:
+        workload = WorkloadSpec(model="my jobs/a.py:build", source_sha256="0" * 64)
+        ledger.create_study("own", "max-batch", MaxBatchRequest(workloads=(workload,), bench=Bench()), None)
+        with pytest.raises(TraindynoError) as refusal:
+            ledger.create_study("own", "plan", REQUEST, None)
+        assert "`traindyno resume own --model 'my jobs/a.py:build'`" in str(refusal.value.hint)
 
     @pytest.mark.parametrize("name", ["", "-a", ".a", "a b", "a/b", "ä", "a\n", "x" * 65])
     def test_a_name_that_is_no_name_is_refused(self, ledger: Ledger, name: str) -> None:

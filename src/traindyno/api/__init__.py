@@ -3,19 +3,24 @@
 from traindyno.api.batches import compare, max_batch, plan, throughput
 from traindyno.api.data import loader, stalls
 from traindyno.api.finding import find, verify
+from traindyno.api.learning import accuracy, noise_scale, target, train
 from traindyno.api.steps import anatomy, soak
 from traindyno.api.switching import switches
 
 __all__ = [
+    "accuracy",
     "anatomy",
     "compare",
     "find",
     "loader",
     "max_batch",
+    "noise_scale",
     "plan",
     "soak",
     "stalls",
     "switches",
+    "target",
     "throughput",
+    "train",
     "verify",
 ]

@@ -34,7 +34,7 @@ def max_batch(
     from traindyno.app.max_batch import max_batch as use_case
 
     models = [model] if isinstance(model, str) else model
-    workload_options, bench = split(options)
+    workload_options, bench = split(options, max_batch)
     request = MaxBatchRequest(
         workloads=tuple(workload_of(each, **workload_options) for each in models),
         bench=bench,

@@ -41,7 +41,7 @@ def loader(
     if not sizes or (len(sizes) > 1 and not grid):
         raise UsageError("the search takes one batch size", "give one, or grid=True to measure them all")
     what = loaded(model, data)
-    workload_options, bench = split(options)
+    workload_options, bench = split(options, loader)
     request = LoaderRequest(
         workload=workload_of(what.model, data=what.data, **workload_options),
         bench=bench,
@@ -87,7 +87,7 @@ def stalls(
 
     loading = {"num_workers": num_workers, "prefetch_factor": prefetch_factor, "pin_memory": pin_memory}
     settings = take_settings({**options, **loading, "decoder": decoder}, batch_size)
-    workload_options, bench = split(without_settings(options))
+    workload_options, bench = split(without_settings(options), stalls)
     request = StallsRequest(
         workload=workload_of(model, data=data, **workload_options),
         bench=bench,

@@ -13,6 +13,7 @@ from traindyno.app.context import DEFAULT_STORE, Context
 from traindyno.core.answers import Document, FindAnswer, VerifyAnswer
 from traindyno.core.errors import TraindynoError
 from traindyno.core.events import Emit
+from traindyno.core.learning import Objective
 from traindyno.core.records import Settings
 from traindyno.core.requests import FindRequest
 
@@ -38,6 +39,8 @@ def find(
     epochs: float | None = None,
     epoch_examples: int | None = None,
     learning_rate: float | None = None,
+    objective: Objective = "throughput",
+    noise_scale: float | None = None,
     repeats: int = 3,
     trial_seconds: float = 3.0,
     local_ranks: int = 1,
@@ -53,7 +56,9 @@ def find(
     The baseline is a settings file or `default`; settings among the further options (`num_workers`, `precision` and all
     others of `Settings`) win over it. `keep` names what must not change: `["precision=fp32", "data"]`, or in one text.
     `also` is another source of the same examples, or several. `settings_file` is where to write what is recommended,
-    for `verify` and `apply`; if that fails at the end, it is only warned of. Further options as for `max_batch`.
+    for `verify` and `apply`; if that fails at the end, it is only warned of. With the objective `"time-to-accuracy"`
+    another batch is recommended where it should reach the same loss sooner, by the gradients' `noise_scale`: given, or
+    read in runs with `learning_rate`. Further options as for `max_batch`.
     """
     from traindyno.app.baseline import baseline_of
     from traindyno.app.find import find as use_case
@@ -79,6 +84,8 @@ def find(
         repeats=repeats,
         trial_seconds=trial_seconds,
         local_ranks=local_ranks,
+        objective=objective,
+        noise_scale=noise_scale,
     )
 
     def found(request: FindRequest, context: Context) -> Document:

@@ -1,5 +1,7 @@
 """Free options sorted into the records they belong to, and how every use case is asked."""
 
+import difflib
+import inspect
 import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -57,14 +59,22 @@ def _check_amounts(request: Record) -> None:
             raise UsageError(f"{name} of {amount} cannot be meant", "write a number above 0, or leave it away")
 
 
-def split(options: dict[str, Any]) -> tuple[dict[str, Any], Bench]:
-    """Sort free options into those of the workload and those of the bench; unknown names are refused."""
+def split(
+    options: dict[str, Any], asked: Callable[..., Any] | None = None, *others: str
+) -> tuple[dict[str, Any], Bench]:
+    """Sort free options into those of the workload and those of the bench; unknown names are refused.
+
+    What `asked` has for parameters, and the `others` that were taken already, may be what was meant by such a name.
+    """
     workload = {name: value for name, value in options.items() if name in _WORKLOAD_OPTIONS}
     rest = {name: value for name, value in options.items() if name not in workload}
-    unknown = set(rest) - set(_BENCH_OPTIONS)
+    unknown = sorted(set(rest) - set(_BENCH_OPTIONS))
     if unknown:
-        known = ", ".join((*_WORKLOAD_OPTIONS, *_BENCH_OPTIONS))
-        raise UsageError(f"there is no option {', '.join(sorted(unknown))}", f"known options: {known}")
+        named = [] if asked is None else list(inspect.signature(asked).parameters)
+        known = (*_WORKLOAD_OPTIONS, *_BENCH_OPTIONS, *others)
+        near = difflib.get_close_matches(unknown[0], [*named, *known, *_SETTINGS], n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known options: {', '.join(known)}"
+        raise UsageError(f"there is no option {', '.join(unknown)}", hint)
     return workload, Bench(**{"device": "auto", **rest})
 
 

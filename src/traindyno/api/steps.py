@@ -33,7 +33,7 @@ def anatomy(
     from traindyno.app.anatomy import anatomy_sizes, loads_by_default
 
     largest, others = anatomy_sizes(sweep_of(batch_size))
-    workload_options, bench = split(without_settings(options))
+    workload_options, bench = split(without_settings(options), anatomy)
     workload = workload_of(model, **workload_options)
     request = AnatomyRequest(
         workload=workload,
@@ -70,7 +70,7 @@ def soak(
     from traindyno.app.anatomy import loads_by_default
     from traindyno.app.soak import soak as use_case
 
-    workload_options, bench = split(without_settings(options))
+    workload_options, bench = split(without_settings(options), soak)
     workload = workload_of(model, **workload_options)
     request = SoakRequest(
         workload=workload,

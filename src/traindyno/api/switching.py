@@ -34,7 +34,7 @@ def switches(
     from traindyno.app.switches import switch_names
     from traindyno.app.switches import switches as use_case
 
-    workload_options, bench = split(without_settings(options))
+    workload_options, bench = split(without_settings(options), switches)
     request = SwitchesRequest(
         workload=workload_of(model, **workload_options),
         bench=bench,

@@ -1,11 +1,17 @@
 """What a use case is told besides its request: where to keep records, whom to tell, what to continue."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from traindyno.core.events import Emit, Event
 
 DEFAULT_STORE = "traindyno.db"
+
+
+def store_option(store: str) -> str:
+    """` --store URL`, where it is another than the usual one."""
+    return "" if store == DEFAULT_STORE else f" --store {shlex.quote(store)}"
 
 
 def ignore(event: Event) -> None:
@@ -27,3 +33,8 @@ class Context:
     resume: str | None = None
     moved: Mapping[str, str] = field(default_factory=dict)
     time_budget_seconds: float | None = None
+
+    @property
+    def store_option(self) -> str:
+        """What a command to type next has at its end."""
+        return store_option(self.store)

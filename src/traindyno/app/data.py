@@ -152,10 +152,9 @@ def _tell(cost: PrepareCost, planned: "Plan", resumed: bool, listener: Listener)
             f"about {cost.enlarged_share:.0%} of the images are smaller than {cost.shorter_side} px and will be "
             "enlarged: a smaller --shorter-side would take less space and show as much"
         )
-    if planned.splits[0].examples.augmentation == "padded_crop":
-        listener.warn(
-            f"{cost.source} holds pixels already: to prepare it gains nothing, and its crops lose their padding"
-        )
+    lost = {"padded_crop": "its crops lose their padding", "none": "its images will be cropped and mirrored"}
+    if (loss := lost.get(planned.splits[0].examples.augmentation)) is not None:
+        listener.warn(f"{cost.source} holds pixels already: to prepare it gains nothing, and {loss}")
 
 
 def _cost(planned: "Plan", target: Path, processes: int) -> PrepareCost:

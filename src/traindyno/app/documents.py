@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from traindyno.app.cut_short import cut_warning
 from traindyno.app.study import Study
 from traindyno.core.answers import Document
 from traindyno.core.codec import plain
@@ -16,13 +17,7 @@ def finished_document(
     if study.workshop.neighbour is not None:
         warnings = (f"Not alone: {study.workshop.neighbour}. Numbers measured side by side mean little.", *warnings)
     if study.cut is not None:
-        why = "The time budget ended" if study.cut == "budget" else "The study was stopped"
-        kept = (
-            "1 trial, which is kept"
-            if len(study.records) == 1
-            else f"{len(study.records)} trials; all of them are kept"
-        )
-        warnings = (f"{why} after {kept}.", *warnings)
+        warnings = (cut_warning(study.cut, len(study.records)), *warnings)
     state = study.finish(answer, warnings)
     return Document(
         command=study.row.command,

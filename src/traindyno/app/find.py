@@ -14,6 +14,7 @@ from traindyno.app.documents import finished_document
 from traindyno.app.fed import drive_fed
 from traindyno.app.find_checks import check_find, check_written
 from traindyno.app.find_hints import find_hint
+from traindyno.app.find_objective import recipe_of
 from traindyno.app.find_words import plan_lines
 from traindyno.app.loader_room import RoomyRunner
 from traindyno.app.loader_workload import data_of
@@ -101,6 +102,9 @@ def find_goal(request: FindRequest, *, has_data: bool) -> Goal:
         repeats=request.repeats,
         budget_seconds=bench.time_budget_seconds,
         seed=bench.seed,
+        objective=request.objective,
+        noise_scale=request.noise_scale,
+        recipe=recipe_of(request),
     )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from traindyno.app.find_objective import check_objective
 from traindyno.app.loader_workload import (
     HOW_TO_NAME_DATA,
     MEMORY,
@@ -34,6 +35,7 @@ def check_find(request: FindRequest, *, data_is_there: bool = True) -> FindReque
     _check_batch(request)
     _check_training(request)
     _check_data(request, data_is_there)
+    check_objective(request, data_is_there=data_is_there and not _simulated(request))
     _check_sources(request)
     _check_preparing(request)
     return msgspec.structs.replace(request, also=other_sources(request.also, request.workload))

@@ -7,6 +7,7 @@ import msgspec
 
 from traindyno.analysis.find.attempts import NO_TIME
 from traindyno.app.context import Context
+from traindyno.app.find_objective import proving_command
 from traindyno.app.study import Study
 from traindyno.core.answers import FindAnswer
 from traindyno.core.requests import FindRequest
@@ -19,11 +20,13 @@ def find_hint(
     """The next command, if there is one that fits the answer."""
     if study.cut is not None:
         return study.longer_command if study.cut == "budget" else study.resume_command
+    if (proof := proving_command(study, request, answer)) is not None:
+        return proof
     if answer.recommended.changes:
         return _verify(study, request, context, settings_path)
     if any(attempt.outcome == NO_TIME for attempt in answer.attempts):
         return study.longer_command
-    return _other_batch(study, request, answer)
+    return _other_batch(study, request, answer) if answer.objective == "throughput" else None
 
 
 def _verify(study: Study, request: FindRequest, context: Context, settings_path: Path | None) -> str:

@@ -4,9 +4,9 @@ import shlex
 
 from traindyno.analysis.commands import settings_words
 from traindyno.app.loader_workload import data_of
-from traindyno.app.trial_costs import USUAL_COMPILING_SECONDS, count_of, expected_trials, longest_trial_seconds
+from traindyno.app.trial_costs import USUAL_COMPILING_SECONDS, expected_trials, longest_trial_seconds
 from traindyno.core.requests import FindRequest
-from traindyno.core.units import format_seconds
+from traindyno.core.units import count_of, format_seconds
 from traindyno.search.strategy import Strategy
 
 
@@ -44,8 +44,17 @@ def search_lines(request: FindRequest, *, has_data: bool) -> list[str]:
         "1. the baseline as it is, and where its time goes",
         f"2. what that says is slow: {data}the switches of the step{' otherwise' if has_data else ''}; then the batch",
         f"3. the best by turns with the baseline, end to end, in {count_of(request.repeats, 'round')}",
+        *_objective_lines(request),
         *_kept_lines(request),
     ]
+
+
+def _objective_lines(request: FindRequest) -> list[str]:
+    """What a batch is judged by, and how that becomes known."""
+    if request.objective == "throughput":
+        return []
+    known = f"{request.noise_scale:g}" if request.noise_scale is not None else "read first, in runs that learn"
+    return [f"objective: time to the same loss, predicted from the gradients' noise scale ({known})"]
 
 
 def _kept_lines(request: FindRequest) -> list[str]:
@@ -63,6 +72,8 @@ def _batch_line(request: FindRequest) -> str:
     own = request.settings.batch_size
     if request.batch_range is not None:
         return f"batch: {own}, may change between {request.batch_range[0]} and {request.batch_range[1]}"
+    if request.objective == "time-to-accuracy":
+        return f"batch: {own}, may change if another should reach the same loss clearly sooner"
     if "batch_size" in request.keep:
         return f"batch: {own}, kept"
     return f"batch: {own} in what is recommended; the best with any batch is shown beside it"

@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+from traindyno.app.context import store_option
 from traindyno.core.answers import Document
 from traindyno.core.codec import plain
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
+from traindyno.core.resuming import resume_command
 from traindyno.report.document import trial_entry, typed_answer
 from traindyno.store.ledger import Ledger, StudyRow
 from traindyno.store.location import store_path
@@ -44,7 +46,7 @@ def study_document(name: str, store: str) -> Document:
         row = ledger.study(name)
         records = [record for record in ledger.trials(row.id) if _told(record)]
     if row.answer is None or (isinstance(row.answer, dict) and "error" in row.answer):
-        raise TraindynoError(*_unanswered(row))
+        raise TraindynoError(*_unanswered(row, store))
     return typed_answer(
         {
             "schema": "traindyno/1",
@@ -57,7 +59,7 @@ def study_document(name: str, store: str) -> Document:
             "request": plain(row.request),
             "created": row.created,
             "state": row.state,
-            "hint": f"traindyno resume {row.name}" if row.state == "interrupted" else None,
+            "hint": _resuming(row, store) if row.state == "interrupted" else None,
         }
     )
 
@@ -67,12 +69,16 @@ def _told(record: TrialRecord) -> bool:
     return record.outcome is not Outcome.INTERRUPTED or record.measurement is not None
 
 
-def _unanswered(row: StudyRow) -> tuple[str, str]:
+def _resuming(row: StudyRow, store: str) -> str:
+    return f"{resume_command(row.name, row.request)}{store_option(store)}"
+
+
+def _unanswered(row: StudyRow, store: str) -> tuple[str, str]:
     if isinstance(row.answer, dict):
         return f"study {row.name!r} failed: {row.answer['error']['message']}", row.answer["error"]["hint"] or ""
     if row.state == "running":
         return f"study {row.name!r} is still running; {row.trials} trials are done", "wait for its end"
-    return f"study {row.name!r} was cut off before it had an answer", f"traindyno resume {row.name}"
+    return f"study {row.name!r} was cut off before it had an answer", _resuming(row, store)
 
 
 def _read_file(path: Path) -> Document:

@@ -1,5 +1,6 @@
 """`--dry-run`: what a study would do and cost, told without running a trial."""
 
+import math
 import shlex
 
 import msgspec
@@ -8,41 +9,50 @@ from traindyno.analysis.commands import settings_words
 from traindyno.analysis.loader_budget import LoaderRoom
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.analysis.worker_choice import grid_counts
+from traindyno.app.accuracy import accuracy_plan, check_accuracy, plan_lines
 from traindyno.app.anatomy import anatomy_plan, check_anatomy, feed_words
 from traindyno.app.find import find_plan, settled_find
 from traindyno.app.find_checks import check_find
 from traindyno.app.find_words import find_cost_words, find_seconds, search_lines
 from traindyno.app.loader import loader_strategy, loader_template
 from traindyno.app.loader_workload import check_loader, data_of, has_data, usable_cpus
+from traindyno.app.noise_scale import check_noise_scale, noise_plan
+from traindyno.app.noise_scale import plan_lines as noise_lines
 from traindyno.app.soak import check_soak, soak_plan
 from traindyno.app.specs import STEPS
 from traindyno.app.stalls import stalls_plan, with_sources
 from traindyno.app.switches import check_switches, settled_switches, switches_plan
+from traindyno.app.target import check_target, settled_target, target_lines, target_plan
+from traindyno.app.train import check_train, length_words, train_plan
 from traindyno.app.trial_costs import (
     START_SECONDS,
     at_most_seconds,
     compiling_seconds,
-    count_of,
     expected_trials,
     longest_trial_seconds,
 )
 from traindyno.app.verify import check_verify, settled_verify, verify_plan
 from traindyno.app.workshop import settle
 from traindyno.core.answers import Rehearsal
+from traindyno.core.learning import Recipe
 from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
 from traindyno.core.requests import (
+    AccuracyRequest,
     AnatomyRequest,
     Bench,
     FindRequest,
     LoaderRequest,
     MaxBatchRequest,
+    NoiseScaleRequest,
     SoakRequest,
     StallsRequest,
     SwitchesRequest,
+    TargetRequest,
     ThroughputRequest,
+    TrainRequest,
     VerifyRequest,
 )
-from traindyno.core.units import format_bytes, format_seconds
+from traindyno.core.units import count_of, format_bytes, format_seconds
 from traindyno.machine.gpu import open_reader
 from traindyno.report.wording import of_ranks
 from traindyno.search.max_batch import MaxBatchSearch
@@ -180,6 +190,68 @@ def rehearse_soak(request: SoakRequest) -> Rehearsal:
         f"one run of {format_seconds(request.run_seconds)}, the machine read once a second",
     ]
     return _rehearsal("soak", bench, expected_trials(plan), START_SECONDS + request.run_seconds, lines)
+
+
+def rehearse_train(request: TrainRequest) -> Rehearsal:
+    """One run, whose length in time nobody knows before its first steps."""
+    bench = _settled(request.bench)
+    request = msgspec.structs.replace(request, bench=bench)
+    check_train(request)
+    plan = train_plan(request, _template(bench, request.workload, "learn"), None)
+    lines = [f"model: {request.workload.model}", *learning_lines(request.workload, request.settings, request.recipe)]
+    budget = bench.time_budget_seconds
+    cost = "1 trial, as long as it takes" if budget is None else f"1 trial, at most {format_seconds(budget)}"
+    seconds = math.inf if budget is None else budget
+    return _told("train", bench, bench.precision, expected_trials(plan), seconds, [*lines, cost])
+
+
+def learning_lines(workload: WorkloadSpec, settings: Settings, recipe: Recipe) -> list[str]:
+    """What a run that learns does, by its recipe."""
+    kept = f", beginning with {recipe.weights}" if recipe.weights is not None else ""
+    schedule = f"learning rate {recipe.learning_rate:g}, {recipe.schedule} schedule"
+    return [
+        f"data: {data_of(workload)}, fed by {count_of(settings.num_workers, 'worker')}",
+        f"{length_words(recipe)} of batch size {settings.batch_size}, {workload.optimizer}, {schedule}{kept}",
+    ]
+
+
+def rehearse_accuracy(request: AccuracyRequest) -> Rehearsal:
+    """Runs at every size, and those that their rates rest on; how long one takes, its first epoch tells."""
+    bench = _settled(request.bench)
+    request = msgspec.structs.replace(request, bench=bench)
+    check_accuracy(request)
+    plan = accuracy_plan(request, _template(bench, request.workload, "learn"))
+    lines = [f"model: {request.workload.model} on {data_of(request.workload)}", *plan_lines(request, plan)]
+    expected, budget = expected_trials(plan), bench.time_budget_seconds
+    cost = f"about {count_of(expected, 'run')}, {'as long as they take' if budget is None else format_seconds(budget)}"
+    seconds = math.inf if budget is None else budget
+    return _told("accuracy", bench, bench.precision, expected, seconds, [*lines, cost])
+
+
+def rehearse_noise_scale(request: NoiseScaleRequest) -> Rehearsal:
+    """Runs of the recipe, and then the step at many sizes; how long a run takes, nobody knows before."""
+    bench = _settled(request.bench)
+    request = msgspec.structs.replace(request, bench=bench)
+    check_noise_scale(request)
+    expected = expected_trials(noise_plan(request, _template(bench, request.workload, "noise")))
+    budget = bench.time_budget_seconds
+    limit = "as long as they take" if budget is None else f"at most {format_seconds(budget)}"
+    lines = [*noise_lines(request), f"about {count_of(expected, 'trial')}, {limit}"]
+    return _told("noise-scale", bench, bench.precision, expected, math.inf if budget is None else budget, lines)
+
+
+def rehearse_target(request: TargetRequest) -> Rehearsal:
+    """Runs of every contender until it is there; how long one takes, the first of them tells."""
+    bench = _settled(request.bench)
+    request = settled_target(request, bench)
+    check_target(request)
+    expected = expected_trials(target_plan(request, _template(bench, request.workload, "learn")))
+    budget = bench.time_budget_seconds
+    limit = "as long as they take" if budget is None else f"at most {format_seconds(budget)}"
+    lines = [f"model: {request.workload.model} on {data_of(request.workload)}", *target_lines(request)]
+    cost = f"about {count_of(expected, 'trial')}, {limit}"
+    precision = " and ".join(dict.fromkeys(each.settings.precision for each in request.contenders)) or bench.precision
+    return _told("target", bench, precision, expected, math.inf if budget is None else budget, [*lines, cost])
 
 
 def rehearse_find(request: FindRequest, *, data_is_there: bool = True) -> Rehearsal:

@@ -5,31 +5,39 @@ from pathlib import Path
 
 import msgspec
 
+from traindyno.app.accuracy import accuracy
 from traindyno.app.anatomy import anatomy
 from traindyno.app.context import Context
 from traindyno.app.find import find
 from traindyno.app.loader import loader
 from traindyno.app.max_batch import max_batch
+from traindyno.app.noise_scale import noise_scale
 from traindyno.app.plan import plan
 from traindyno.app.soak import soak
 from traindyno.app.sources import NamedAgain, moved_code
 from traindyno.app.stalls import stalls
 from traindyno.app.switches import switches
+from traindyno.app.target import target
 from traindyno.app.throughput import throughput
+from traindyno.app.train import train
 from traindyno.app.verify import verify
 from traindyno.core.answers import Document
 from traindyno.core.errors import UsageError
 from traindyno.core.requests import (
+    AccuracyRequest,
     AnatomyRequest,
     FindRequest,
     LoaderRequest,
     MaxBatchRequest,
+    NoiseScaleRequest,
     PlanRequest,
     Request,
     SoakRequest,
     StallsRequest,
     SwitchesRequest,
+    TargetRequest,
     ThroughputRequest,
+    TrainRequest,
     VerifyRequest,
     workloads_of,
 )
@@ -95,3 +103,11 @@ def _asked_again(request: Request, context: Context, named_again: NamedAgain, se
             return find(request, context, settings_path)
         case VerifyRequest():
             return verify(request, context)
+        case TrainRequest():
+            return train(request, context)
+        case AccuracyRequest():
+            return accuracy(request, context)
+        case NoiseScaleRequest():
+            return noise_scale(request, context)
+        case TargetRequest():
+            return target(request, context)

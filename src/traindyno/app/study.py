@@ -1,6 +1,5 @@
 """Driving a study: ask the strategy, run the trial, commit its outcome, and so on until there is an answer."""
 
-import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,7 +9,9 @@ from typing import Any
 import msgspec
 
 from traindyno.analysis.probes import counts, not_applicable
-from traindyno.app.context import DEFAULT_STORE, Context
+from traindyno.app.checkpoints import DAMAGED, forget_checkpoints, with_checkpoints
+from traindyno.app.context import Context
+from traindyno.app.cut_short import kept_beside, new_notes, run_seconds, where_time_went, without_cut
 from traindyno.app.preparing import PREPARING
 from traindyno.app.sources import relocated
 from traindyno.app.watching import StudyWatcher
@@ -20,8 +21,9 @@ from traindyno.core.errors import BudgetSpentError, StoppedError, TraindynoError
 from traindyno.core.events import Notice, StudyFinished, StudyStarted, TrialFinished, TrialStarted
 from traindyno.core.machine import MachineFacts
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import TrialRecord
-from traindyno.core.requests import Request, workloads_of
+from traindyno.core.records import TrialRecord, TrialSpec
+from traindyno.core.requests import Request, TrainRequest
+from traindyno.core.resuming import resume_command
 from traindyno.search.strategy import Proposal, Strategy
 from traindyno.store.ledger import Lease, StudyRow, StudyState, owner_here
 
@@ -41,7 +43,7 @@ class TrialFailedError(TraindynoError):
         super().__init__(failure.message, failure.remedy)
         self.record = record
         usage = failure.error_type in ("UsageError", "NothingToLoadError")
-        ours = usage or failure.error_type in ("TraindynoError", "DoesNotApplyError")
+        ours = usage or failure.error_type in ("TraindynoError", "DoesNotApplyError", "BadBatchError", DAMAGED)
         self.traceback = None if ours else failure.traceback
         self.exit_code = 2 if usage else 1
 
@@ -60,6 +62,8 @@ class Study:
         self._resumed = len(self._done)
         self._resumed_seconds = sum(record.seconds for record in self._done)
         self.cut: str | None = None
+        self._gained = False
+        self._cut_phase: str | None = None
 
     @property
     def records(self) -> list[TrialRecord]:
@@ -67,15 +71,18 @@ class Study:
 
     @property
     def resume_command(self) -> str:
-        """What to type to go on: code of the user's own must be named again, and the store must be the same."""
+        """What to type to go on: code of the user's own must be named again, and the store must be the same.
+
+        A time budget in which nothing was gained is not proposed again.
+        """
+        if self.cut == "budget" and not self._gained:
+            return self.longer_command
         return self.resume_within(self._context.time_budget_seconds)
 
     def resume_within(self, budget_seconds: float | None) -> str:
         """The same with a time budget for the rest."""
-        own = [workload.model for workload in workloads_of(self.row.request) if workload.runs_user_code]
-        models = [word for model in own for word in ("--model", self._context.moved.get(model, model))]
         budget = [] if budget_seconds is None else ["--time-budget", _typed(budget_seconds)]
-        return f"{shlex.join(['traindyno', 'resume', self.row.name, *models, *budget])}{self.store_option}"
+        return f"{resume_command(self.row.name, self.row.request, self._context.moved, *budget)}{self.store_option}"
 
     @property
     def longer_command(self) -> str:
@@ -85,7 +92,7 @@ class Study:
 
     @property
     def store_option(self) -> str:
-        return "" if self._context.store == DEFAULT_STORE else f" --store {shlex.quote(self._context.store)}"
+        return self._context.store_option
 
     @property
     def seconds(self) -> float:
@@ -143,7 +150,8 @@ class Study:
     def _attempt(self, proposal: Proposal) -> TrialRecord:
         ledger, ordinal = self.workshop.ledger, len(self._done) + 1
         trial_id = ledger.enqueue(self.row.id, proposal.spec, ordinal)
-        lease = ledger.lease(trial_id, self._owner, LEASE_SECONDS)
+        goes_on = proposal.spec.checkpoints is not None
+        lease = ledger.lease(trial_id, self._owner, LEASE_SECONDS, goes_on=goes_on)
         if lease is None:
             raise TraindynoError(
                 f"trial {ordinal} of study {self.row.name!r} is held by another process",
@@ -162,22 +170,25 @@ class Study:
         )
         log = self.workshop.log_folder / self.row.name / f"{ordinal:04d}.log"
         try:
-            record = self.workshop.runner.run(relocated(proposal.spec, self._context.moved), watcher, log)
+            record = self._run(proposal.spec, watcher, log)
         except BaseException:
             ledger.release(lease)
             raise
+        self._note_cut(record)
         record = msgspec.structs.replace(
             _with_log(record, log),
+            measurement=None if _is_half(record, proposal.spec) else record.measurement,
             spec=proposal.spec,
             conditions=watcher.conditions(),
             series=record.series or watcher.series(),
         )
         if (longer := self._longer_before(record)) is None:
             ledger.commit(lease, record)
+            if record.outcome not in REPEATABLE:
+                forget_checkpoints(self.workshop, self.row.name, proposal.spec)
         else:
             ledger.release(lease)
-            record = longer
-            self._context.emit(Notice(level="warning", text="cut short again; the longer run from before is kept"))
+            record = self._kept(longer, record)
         self._context.emit(
             TrialFinished(
                 ordinal=ordinal,
@@ -188,12 +199,43 @@ class Study:
         )
         return record
 
+    def _run(self, asked: TrialSpec, watcher: StudyWatcher, log: Path) -> TrialRecord:
+        """One trial. State that only the study kept, and that is damaged, is given up with a word: it costs time alone.
+
+        What the user trains for is not: whoever asked for one long run decides whether it begins anew, and what it had
+        told before stays told.
+        """
+        spec = relocated(with_checkpoints(self.workshop, self.row.name, asked), self._context.moved)
+        record = self.workshop.runner.run(spec, watcher, log)
+        if record.failure is None or record.failure.error_type != DAMAGED:
+            return record
+        if asked.checkpoints is not None:
+            self.cut = "refused"
+            raise TrialFailedError(record)
+        forget_checkpoints(self.workshop, self.row.name, asked)
+        self._context.emit(Notice(level="warning", text=f"{record.failure.message}; this trial begins anew"))
+        return self.workshop.runner.run(spec, watcher, log)
+
+    def _note_cut(self, record: TrialRecord) -> None:
+        """Remember whether anything was gained, and where the trial was that was cut short."""
+        if record.outcome is not Outcome.INTERRUPTED or record.measurement is not None:
+            self._gained = True
+        else:
+            self._cut_phase = None if record.failure is None else record.failure.phase
+
+    def _kept(self, longer: TrialRecord, record: TrialRecord) -> TrialRecord:
+        """The longer run, with what the shorter one has to say."""
+        self._gained = False
+        for text in ("cut short again; the longer run from before is kept", *new_notes(longer, record)):
+            self._context.emit(Notice(level="warning", text=text))
+        return kept_beside(longer, record)
+
     def _longer_before(self, record: TrialRecord) -> TrialRecord | None:
         """The same trial from before the study was resumed, if that too was cut short and yet told of more."""
         if record.outcome is not Outcome.INTERRUPTED:
             return None
         before = [earlier for earlier in self._cut_short if earlier.spec.key == record.spec.key]
-        return next((earlier for earlier in before if _run_seconds(earlier) > _run_seconds(record)), None)
+        return next((earlier for earlier in before if run_seconds(earlier) > run_seconds(record)), None)
 
     def _remaining(self, expected: int, latest: TrialRecord) -> float:
         """As trials went so far, but no longer than the time budget."""
@@ -220,10 +262,17 @@ class Study:
     def cut_before(self, result: str) -> TraindynoError | None:
         """The error to raise when the study was cut short before it had any `result`."""
         if self.cut == "budget":
-            return BudgetSpentError(f"the time budget ended before any {result}", self.longer_command)
+            message = f"the time budget ended before any {result}{self._where_time_went}"
+            return BudgetSpentError(message, self.longer_command)
         if self.cut == "interrupted":
             return StoppedError(f"stopped before any {result}", self.resume_command)
         return None
+
+    @property
+    def _where_time_went(self) -> str:
+        if self._cut_phase is None or self._gained or not isinstance(self.row.request, TrainRequest):
+            return ""
+        return f": {where_time_went(self._cut_phase)}"
 
     def finish(self, answer: Any, warnings: tuple[str, ...] = ()) -> str:
         """Write the answer, or what there is of it; return the study's state."""
@@ -237,10 +286,15 @@ def _settled(committed: list[TrialRecord]) -> list[TrialRecord]:
     """The trials that a resumed study takes as they are.
 
     One that was killed, or could not start, is tried again if it is the last: the study may have ended by it. If the
-    study went on after it, it had given up trying, and what came later rests on that.
+    study went on after it, it had given up trying, and what came later rests on that. A run with checkpoints of its
+    own goes on from them, however it ended before its end.
     """
     told = [record for record in committed if record.outcome is not Outcome.INTERRUPTED]
-    return told[:-1] if told and told[-1].outcome in REPEATABLE else told
+    return told[:-1] if told and (told[-1].outcome in REPEATABLE or _goes_on(told[-1])) else told
+
+
+def _goes_on(record: TrialRecord) -> bool:
+    return record.spec.checkpoints is not None and not record.ok
 
 
 def _typed(seconds: float) -> str:
@@ -248,10 +302,9 @@ def _typed(seconds: float) -> str:
     return f"{seconds / 60:g}m" if seconds % 60 == 0 else f"{seconds:.12g}s"
 
 
-def _run_seconds(record: TrialRecord) -> float:
-    """How long a run went on that tells of itself even when it is cut short; 0 for all others."""
-    soak = None if record.measurement is None else record.measurement.soak
-    return 0.0 if soak is None else soak.blocks[-1].end_seconds
+def _is_half(record: TrialRecord, asked: TrialSpec) -> bool:
+    """A run that was cut short must not be counted among whole ones; one that is alone in its study tells of itself."""
+    return record.outcome is Outcome.INTERRUPTED and record.spec.kind == "learn" and asked.checkpoints is None
 
 
 def _with_log(record: TrialRecord, log: Path) -> TrialRecord:
@@ -273,6 +326,7 @@ def open_study(workshop: Workshop, context: Context, request: Request, title: st
         row = ledger.study(context.resume)
         _same_machine(row, workshop)
     ledger.claim_study(row.name, owner, LEASE_SECONDS)
+    _forget_cut(workshop, row, owner)
     study = Study(workshop, row, context, title)
     resumed = len(study.records)
     context.emit(StudyStarted(study=row.name, command=command, title=title, resumed_trials=resumed))
@@ -285,6 +339,12 @@ def open_study(workshop: Workshop, context: Context, request: Request, title: st
     finally:
         with suppress(TraindynoError):
             ledger.release_study(row.name, owner)
+
+
+def _forget_cut(workshop: Workshop, row: StudyRow, owner: str) -> None:
+    """If a study that goes on is killed now, it must not tell how it ended last time."""
+    if (warnings := without_cut(row.warnings)) != row.warnings:
+        workshop.ledger.finish(row.name, "running", row.answer, warnings, owner=owner)
 
 
 def _note_failure(study: Study, error: TraindynoError, owner: str) -> None:

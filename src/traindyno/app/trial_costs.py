@@ -28,9 +28,3 @@ def at_most_seconds(expected: int, trial_seconds: float, budget_seconds: float |
 def compiling_seconds(mode: str) -> float:
     """What compiling in a mode takes the first time; later trials find its results on disk."""
     return 0.0 if mode == "none" else COMPILING_SECONDS.get(mode, USUAL_COMPILING_SECONDS)
-
-
-def count_of(number: int, what: str) -> str:
-    """`1 trial`, `3 pairs`, `2 fresh processes`."""
-    ending = "" if number == 1 else "es" if what.endswith("s") else "s"
-    return f"{number} {what}{ending}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from traindyno.app.processes import check_alone
 from traindyno.core.machine import MachineFacts
 from traindyno.core.requests import Bench
 from traindyno.machine.facts import collect, resolve_device
@@ -36,14 +37,24 @@ class Workshop:
     neighbour: str | None = None
 
     @property
+    def hidden_folder(self) -> Path:
+        """Where things are kept that people rarely look at: beside the ledger."""
+        return self.ledger.path.parent / ".traindyno"
+
+    @property
     def log_folder(self) -> Path:
-        """Where trials' output goes: a hidden folder beside the ledger."""
-        return self.ledger.path.parent / ".traindyno" / "logs"
+        """Where trials' output goes."""
+        return self.hidden_folder / "logs"
 
 
 @contextmanager
-def open_workshop(bench: Bench, store: str) -> Iterator[Workshop]:
-    """Open the ledger first: what cannot be kept is not worth measuring."""
+def open_workshop(bench: Bench, store: str, *, shared: bool = False) -> Iterator[Workshop]:
+    """Open the ledger first: what cannot be kept is not worth measuring.
+
+    `shared` is for work that several processes of torchrun do together; all other is refused there.
+    """
+    if not shared:
+        check_alone()
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger.open(store))
         reader = open_reader()

@@ -21,6 +21,10 @@ DEFAULTS: dict[str, Any] = {
 SEARCH_MODEL = "torchvision:squeezenet1_1"
 """So small that a step takes about as long as loading its batch: there is something to gain on both sides."""
 SEARCH_DEFAULTS: dict[str, Any] = {**DEFAULTS, "batch_size": 32, "trial_seconds": 1.0, "time_budget": 100.0}
+LEARNING_MODEL, LEARNING_DATA = "mlp:64", "digits:"
+LEARNING_DEFAULTS: dict[str, Any] = {"batch_size": 32, "epochs": 20.0}
+LEARNING_RATES = {"sgd": 0.05, "adam": 0.002, "adamw": 0.002}
+"""At the embedded batch, by optimiser."""
 SAMPLE_IMAGES = 512
 IMAGES_PER_CLASS = 2
 """One for each of the splits."""
@@ -57,6 +61,28 @@ def with_embedded_search(
     if makes_data and not values["runner"].startswith("simulated"):
         _make_sample(folder, values["classes"], quiet)
     return SEARCH_MODEL
+
+
+def with_embedded_learning(
+    model: str | None, values: dict[str, Any], *, quiet: bool, defaults: Mapping[str, Any] | None = None
+) -> str:
+    """The same for training that learns something: handwritten digits, which need nothing on disk.
+
+    `defaults` are further ones of the command's own, such as for a `--lr` of another form.
+    """
+    if model is not None:
+        return model
+    if values["data"] not in (None, LEARNING_DATA):
+        raise UsageError(
+            f"no --model is named for {values['data']}",
+            "add one, such as --model torchvision:resnet18; without both an embedded example is shown",
+        )
+    usual = {**LEARNING_DEFAULTS, "lr": LEARNING_RATES[values["optimizer"]]}
+    _fill_in(values, usual | dict(defaults or {}))
+    values["data"] = LEARNING_DATA
+    if not quiet:
+        click.echo(f"no --model given: showing {LEARNING_MODEL} on {LEARNING_DATA} (scikit-learn's digits)", err=True)
+    return LEARNING_MODEL
 
 
 def _fill_in(values: dict[str, Any], defaults: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from traindyno.cli.embedded import with_embedded_search
+from traindyno.cli.embedded import LEARNING_RATES, with_embedded_learning, with_embedded_search
 from traindyno.cli.options import (
     given_now,
     limited_bench_options,
@@ -63,6 +63,14 @@ from traindyno.core.requests import FindRequest
     "--learning-rate", type=float, metavar="RATE", help="Yours, to tell the one by rule for another batch beside it."
 )
 @click.option(
+    "--objective", type=click.Choice(["throughput", "time-to-accuracy"]), default="throughput", show_default=True,
+    help="What a batch is chosen by: examples per second, or how soon it should reach the same loss.",
+)  # fmt: skip
+@click.option(
+    "--noise-scale", type=float, metavar="N",
+    help="Of the gradients, for --objective time-to-accuracy. [default: read in runs with --learning-rate]",
+)  # fmt: skip
+@click.option(
     "--repeats", type=click.IntRange(1), default=3, show_default=True,
     help="Rounds of the best with the baseline at the end, at least two; intervals cover how far processes vary.",
 )  # fmt: skip
@@ -89,13 +97,21 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
     settings_path: Path | None = values["export_toml"]
     output = Output.take(values, store)
     embedded = model is None
-    model = with_embedded_search(model, values, store, quiet=output.quiet, makes_data=not dry_run)
+    model = _embedded(model, values, store, quiet=output.quiet, makes_data=not dry_run)
     request = _request(model, values)
     if dry_run:
         from traindyno.app.rehearsal import rehearse_find
 
         return output.deliver_rehearsal(rehearse_find(request, data_is_there=not embedded))
     return run(lambda context: find(request, context, settings_path), output, store, name)
+
+
+def _embedded(model: str | None, values: dict[str, Any], store: str, *, quiet: bool, makes_data: bool) -> str:
+    """The model; without one an example that is small, and from which there is something to learn if that is asked."""
+    if values["objective"] == "throughput" or values["baseline"] != "default":
+        return with_embedded_search(model, values, store, quiet=quiet, makes_data=makes_data)
+    own = {"learning_rate": LEARNING_RATES[values["optimizer"]], "trial_seconds": 1.0, "time_budget": 150.0}
+    return with_embedded_learning(model, values, quiet=quiet, defaults=own)
 
 
 def _request(model: str, values: dict[str, Any]) -> FindRequest:
@@ -121,4 +137,6 @@ def _request(model: str, values: dict[str, Any]) -> FindRequest:
         repeats=values["repeats"],
         trial_seconds=values["trial_seconds"],
         local_ranks=values["local_ranks"],
+        objective=values["objective"],
+        noise_scale=values["noise_scale"],
     )

@@ -46,6 +46,7 @@ class LiveView:
         self._started: TrialStarted | None = None
         self._progress: TrialProgress | None = None
         self._remaining: float | None = None
+        self._learning_from: tuple[float, int] | None = None
         self._finished_at = time.monotonic()
         self._spinner = Spinner("dots")
 
@@ -54,7 +55,7 @@ class LiveView:
             case StudyStarted():
                 self._console.print(Text.assemble((event.title, "bold"), f"  study {event.study}"))
             case TrialStarted():
-                self._started, self._progress = event, None
+                self._started, self._progress, self._learning_from = event, None, None
             case TrialProgress():
                 self._progress = event
                 self._note_run(event)
@@ -69,10 +70,25 @@ class LiveView:
                 self._started = None
 
     def _note_run(self, event: TrialProgress) -> None:
-        """A long run tells its length, so that the time left is known from its first step on."""
-        spec = None if self._started is None else self._started.spec
-        if event.phase == SOAKING and event.steps == 0 and spec is not None:
-            self._remaining, self._finished_at = spec.budget.seconds, time.monotonic()
+        """A long run tells its length, so that the time left is known from its first steps on."""
+        if self._started is None:
+            return
+        spec, now = self._started.spec, time.monotonic()
+        if event.phase == SOAKING and event.steps == 0:
+            self._remaining, self._finished_at = spec.budget.seconds, now
+        if event.planned_steps is not None:
+            self._learning_from = self._learning_from or (now, event.steps)
+            self._note_learning(event, event.planned_steps, now)
+
+    def _note_learning(self, event: TrialProgress, planned_steps: int, now: float) -> None:
+        """As its steps went so far; runs that are still to come are taken to be as long, until one has ended."""
+        assert self._started is not None
+        assert self._learning_from is not None
+        began, first = self._learning_from
+        later = max(0, self._started.expected_trials - self._started.ordinal)
+        if event.steps > first and (later == 0 or self._started.ordinal == 1):
+            steps_left = planned_steps - event.steps + later * planned_steps
+            self._remaining, self._finished_at = steps_left * (now - began) / (event.steps - first), now
 
     def __rich__(self) -> RenderableType:
         if self._started is None:

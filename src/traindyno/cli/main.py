@@ -24,6 +24,13 @@ COMMANDS = {
     "anatomy": ("traindyno.cli.anatomy", "Take the training step apart: what each phase costs, and what limits it."),
     "switches": ("traindyno.cli.switches", "Find which switches make training faster, alone and together."),
     "soak": ("traindyno.cli.soak", "Train for minutes: does it stay as fast, and what does it take?"),
+    "train": ("traindyno.cli.train", "Train by a recipe, with checkpoints: what is learnt, and how fast."),
+    "accuracy": ("traindyno.cli.accuracy", "Say what a larger batch costs in accuracy, over several seeds."),
+    "noise-scale": (
+        "traindyno.cli.noise_scale",
+        "Measure how noisy gradients are, and which batch reaches a loss soonest.",
+    ),
+    "target": ("traindyno.cli.target", "Say which way to train reaches a target first, over several seeds."),
     "compare": ("traindyno.cli.compare", "Set two studies or exported files side by side."),
     "data": ("traindyno.cli.data", "Make sets of images, and prepare sets for fast loading."),
     "doctor": ("traindyno.cli.doctor", "Examine this machine and say what would spoil a measurement."),

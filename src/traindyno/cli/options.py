@@ -18,30 +18,39 @@ _STORE = click.option(
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")
 
-_WORKLOAD = (
-    click.option(
-        "--data", metavar="SOURCE",
-        help="folder:PATH, cifar10:PATH, shards:PATTERN, prepared:PATH, memory:SOURCE or synthetic:. "
-        "[default: synthetic:, or the data of file.py:function]",
-    ),
+_SOURCES = "folder:PATH, cifar10:PATH, shards:PATTERN, prepared:PATH, digits:"
+_DATA = click.option(
+    "--data", metavar="SOURCE",
+    help=f"{_SOURCES}, memory:SOURCE or synthetic:. [default: synthetic:, or the data of file.py:function]",
+)  # fmt: skip
+_LEARNING_DATA = click.option(
+    "--data", metavar="SOURCE",
+    help=f"{_SOURCES} or memory:SOURCE. [default: the data of file.py:function; digits: without --model]",
+)  # fmt: skip
+_INPUT = (
     click.option("--skip-bad", is_flag=True, help="Count and leave out examples that cannot be read."),
     click.option(
         "--image-size", type=click.IntRange(1), metavar="PIXELS",
         help="Side of the square input. [default: the model's own]",
     ),
     click.option("--classes", type=click.IntRange(2), help="Number of classes. [default: the model's own]"),
-    click.option(
-        "--optimizer", type=click.Choice(["sgd", "adam", "adamw"]), default="sgd", show_default=True,
-        help="Optimiser; sgd has momentum 0.9.",
-    ),
-    click.option(
-        "--mode", type=click.Choice(["train", "infer"]), default="train", show_default=True,
-        help="Training step or forward pass.",
-    ),
-    click.option(
-        "--conv1-stride", type=click.IntRange(1, 2), help="Stride of the first convolution (ir: models only)."
-    ),
 )  # fmt: skip
+_OPTIMIZERS = click.Choice(["sgd", "adam", "adamw"])
+_OPTIMIZER = click.option(
+    "--optimizer", type=_OPTIMIZERS, default="sgd", show_default=True, help="Optimiser; sgd has momentum 0.9."
+)
+_LEARNING_OPTIMIZER = click.option(
+    "--optimizer", type=_OPTIMIZERS, default="sgd", show_default=True, help="Optimiser; --momentum is that of sgd."
+)
+_MODE = click.option(
+    "--mode", type=click.Choice(["train", "infer"]), default="train", show_default=True,
+    help="Training step or forward pass.",
+)  # fmt: skip
+_STRIDE = click.option(
+    "--conv1-stride", type=click.IntRange(1, 2), help="Stride of the first convolution (ir: models only)."
+)
+_WORKLOAD = (_DATA, *_INPUT, _OPTIMIZER, _MODE, _STRIDE)
+_LEARNING_WORKLOAD = (_LEARNING_DATA, *_INPUT, _LEARNING_OPTIMIZER, _STRIDE)
 _DEVICE = click.option("--device", metavar="DEVICE", help="cuda, cuda:1 or cpu. [default: the first GPU, else cpu]")
 _PRECISION = click.option(
     "--precision", type=click.Choice(["fp32", "bf16", "fp16"]), default="fp32", show_default=True,
@@ -79,6 +88,11 @@ def _time_budget(default: str | None = None) -> Callable[[Any], Any]:
 
 def workload_options(function: F) -> F:
     return _apply(_WORKLOAD, function)
+
+
+def learning_workload_options(function: F) -> F:
+    """For commands that train until something is learnt, which made-up data and a forward pass do not teach."""
+    return _apply(_LEARNING_WORKLOAD, function)
 
 
 def bench_options(function: F) -> F:
@@ -144,7 +158,7 @@ def take_workload(model: str, values: dict[str, Any]) -> WorkloadSpec:
 
     return WorkloadSpec(
         model=model,
-        mode=values["mode"],
+        mode=values.get("mode", "train"),
         data=values["data"] or SYNTHETIC,
         image_size=values["image_size"],
         classes=values["classes"],

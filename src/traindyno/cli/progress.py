@@ -17,6 +17,7 @@ from traindyno.core.events import (
     TrialProgress,
     TrialStarted,
 )
+from traindyno.core.learning import LEARNING
 from traindyno.core.soaking import SOAKING
 
 LINE_SECONDS = 60.0
@@ -90,7 +91,7 @@ class PlainProgress(QuietProgress):
         self._phase = event.phase
         self._told_at = event.seconds if began else self._told_at
         long_ago = event.seconds - self._told_at >= LINE_SECONDS
-        if (began and self._verbose) or (long_ago and event.phase == SOAKING):
+        if (began and self._verbose) or (long_ago and event.phase in (SOAKING, LEARNING)):
             self._told_at = event.seconds
             self._line(f"    {describe_progress(event)}")
 

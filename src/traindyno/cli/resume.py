@@ -24,13 +24,17 @@ def command(study: str, models: tuple[str, ...], time_budget: float | None, stor
 
     With a new --time-budget a search goes on that had to end because there was no time left.
     """
+    from traindyno.app.companions import accompany_again
+    from traindyno.app.processes import is_companion
     from traindyno.app.resume import resume
     from traindyno.app.sources import hash_source
-    from traindyno.cli.running import run
+    from traindyno.cli.running import run, run_beside
 
     settings_path: Path | None = values["export_toml"]
     output = Output.take(values, store)
     named = tuple((model, hash_source(model)) for model in models)
+    if is_companion():
+        return run_beside(lambda told_to_stop: accompany_again(study, store, named, told_to_stop))
     return run(
         lambda context: resume(study, context, named, time_budget_seconds=time_budget, settings_path=settings_path),
         output,

@@ -4,9 +4,16 @@ from collections.abc import Callable
 
 from traindyno.app.context import Context
 from traindyno.app.interrupts import catching_interrupts
-from traindyno.cli.output import EXIT_DONE, EXIT_FAILED, Output
+from traindyno.cli.output import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, Output
 from traindyno.cli.progress import showing_progress
 from traindyno.core.answers import Document, VerifyAnswer
+
+
+def run_beside(use_case: Callable[[Callable[[], bool]], None]) -> int:
+    """What another of several processes does: nothing of it is shown, and the first one delivers."""
+    with catching_interrupts() as interrupts:
+        use_case(interrupts)
+    return EXIT_INTERRUPTED if interrupts() else EXIT_DONE
 
 
 def run(use_case: Callable[[Context], Document], output: Output, store: str, name: str | None) -> int:

@@ -2,13 +2,16 @@
 
 import math
 
+from traindyno.analysis.noise_scale import noise_scale_of
+from traindyno.analysis.noise_verdicts import figure
 from traindyno.analysis.switch_losses import final_loss
 from traindyno.core.codec import plain
 from traindyno.core.events import TrialFinished, TrialProgress, TrialStarted
+from traindyno.core.learning import Learning, Noise
 from traindyno.core.records import Measurement, Pair, TrialRecord, TrialSpec
 from traindyno.core.soaking import Reading, Soak
-from traindyno.core.units import format_bytes, format_rate, format_seconds
-from traindyno.report.trials import LOADING, fed_words, switched_words
+from traindyno.core.units import count_of, format_bytes, format_rate, format_seconds
+from traindyno.report.trials import LOADING, fed_words, learning_words, switched_words
 
 
 def describe_spec(spec: TrialSpec) -> str:
@@ -17,7 +20,9 @@ def describe_spec(spec: TrialSpec) -> str:
     fed = fed_words(spec.kind, spec.workload.data, plain(spec.settings), plain(spec.feed))
     switched = switched_words(spec.kind, plain(spec.settings), plain(spec.against))
     losses = f"losses from seed {spec.seed}" if spec.kind == "losses" else ""
-    return ", ".join(part for part in (f"batch {spec.settings.batch_size}{margin}", fed, losses, switched) if part)
+    learns = learning_words(plain(spec.recipe), spec.seed)
+    parts = (f"batch {spec.settings.batch_size}{margin}", fed, losses, learns, switched)
+    return ", ".join(part for part in parts if part)
 
 
 def describe_record(record: TrialRecord) -> str:
@@ -30,9 +35,15 @@ def describe_record(record: TrialRecord) -> str:
     if record.measurement.pair is not None:
         return _times_as_fast(record.measurement.pair)
     if record.measurement.losses:
-        return f"loss {final_loss(record.measurement.losses):.4g} after {len(record.measurement.losses)} steps"
+        return (
+            f"loss {final_loss(record.measurement.losses):.4g} after {count_of(len(record.measurement.losses), 'step')}"
+        )
     if record.measurement.soak is not None:
         return _long_run(record.measurement, record.measurement.soak)
+    if record.measurement.learning is not None:
+        return _learnt(record.measurement, record.measurement.learning)
+    if record.measurement.noise is not None:
+        return _read(record.measurement.noise)
     unit = "batch" if record.spec.kind in LOADING[:2] else "step"
     return _speed(record.measurement, unit)
 
@@ -60,6 +71,21 @@ def _long_run(measurement: Measurement, soak: Soak) -> str:
     return f"{format_rate(rate)} examples/s over {format_seconds(seconds)}, {memory}"
 
 
+def _learnt(measurement: Measurement, learning: Learning) -> str:
+    last = learning.evaluations[-1]
+    accuracy = "" if last.accuracy is None else f"accuracy {last.accuracy:.1%}, "
+    diverged = " (!) diverged" if learning.diverged else ""
+    rate = f"{format_rate(measurement.examples_per_second)} examples/s"
+    return f"{accuracy}loss {last.loss:.4g} after {count_of(learning.steps, 'step')}, {rate}{diverged}"
+
+
+def _read(noise: Noise) -> str:
+    scale = noise_scale_of([noise]).value
+    told = "no noise scale" if scale is None else f"noise scale {figure(scale)}"
+    last = f"training loss {noise.readings[-1].loss:.4g} at the last of {len(noise.readings)} readings"
+    return f"{told} over {count_of(noise.steps, 'step')}, {last}"
+
+
 def _speed(measurement: Measurement, unit: str) -> str:
     interval = _plus_or_minus(measurement.step_seconds, measurement.ci95)
     steady = "" if measurement.steady else " (!) not steady"
@@ -75,8 +101,10 @@ def describe_start(event: TrialStarted) -> str:
 
 def describe_progress(progress: TrialProgress) -> str:
     rate = "" if progress.step_seconds is None else f", {format_seconds(progress.step_seconds)}/step"
-    steps = f", {progress.steps} steps" if progress.steps else ""
-    return f"{progress.phase}{steps}{rate}{_reading(progress.reading)}"
+    of = "" if progress.planned_steps is None else f" of {progress.planned_steps:,}"
+    steps = f", {progress.steps:,}{of} steps" if progress.steps else ""
+    accuracy = "" if progress.accuracy is None else f", accuracy {progress.accuracy:.1%}"
+    return f"{progress.phase}{steps}{rate}{accuracy}{_reading(progress.reading)}"
 
 
 def _reading(reading: Reading | None) -> str:

@@ -7,17 +7,21 @@ from typing import Any
 import msgspec
 
 from traindyno.core.answers import (
+    AccuracyAnswer,
     AnatomyAnswer,
     CompareAnswer,
     Document,
     FindAnswer,
     LoaderAnswer,
     MaxBatchAnswer,
+    NoiseScaleAnswer,
     PlanAnswer,
     SoakAnswer,
     StallsAnswer,
     SwitchesAnswer,
+    TargetAnswer,
     ThroughputAnswer,
+    TrainAnswer,
     VerifyAnswer,
 )
 from traindyno.core.errors import TraindynoError
@@ -36,6 +40,10 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "soak": SoakAnswer,
     "find": FindAnswer,
     "verify": VerifyAnswer,
+    "train": TrainAnswer,
+    "accuracy": AccuracyAnswer,
+    "noise-scale": NoiseScaleAnswer,
+    "target": TargetAnswer,
 }
 
 
@@ -55,6 +63,8 @@ def trial_entry(record: TrialRecord) -> dict[str, Any]:
         "margin": spec.margin,
         "conditions": msgspec.to_builtins(record.conditions),
     }
+    if spec.recipe is not None:
+        entry["recipe"] = msgspec.to_builtins(spec.recipe)
     if spec.against is not None:
         entry["against"] = msgspec.to_builtins(spec.against)
     if record.series is not None:

@@ -53,9 +53,19 @@ def is_gain(answer: FindAnswer) -> bool:
     return not same_way(answer.recommended, answer.baseline)
 
 
+def foretells_loss(answer: FindAnswer) -> bool:
+    """Whether batches were judged by the time to the same loss, which a noise scale predicts."""
+    return answer.objective == "time-to-accuracy" and answer.noise_scale is not None
+
+
+def is_predicted(answer: FindAnswer, found: Finalist) -> bool:
+    """Whether its gain rests on that prediction; at the user's own batch it is the speed itself."""
+    return foretells_loss(answer) and found.batch_size != answer.batch_size
+
+
 def faster_elsewhere(answer: FindAnswer) -> Finalist | None:
-    """Where nothing is faster at the user's batch: what is at another."""
-    free = None if is_gain(answer) else answer.with_free_batch
+    """Where nothing is faster at the user's batch: what is at another. More examples per second prove no more there."""
+    free = None if is_gain(answer) or foretells_loss(answer) else answer.with_free_batch
     return free if free is not None and free.speedup_ci95[0] > 1.0 else None
 
 

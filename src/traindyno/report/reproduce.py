@@ -7,20 +7,27 @@ import msgspec
 
 from traindyno.analysis.anatomy_commands import feeding_words
 from traindyno.analysis.commands import settings_words
+from traindyno.analysis.recipe_words import recipe_words
+from traindyno.analysis.target_settling import batch_contender
 from traindyno.core.answers import Document
 from traindyno.core.base import Record
+from traindyno.core.contender_text import format_contender
 from traindyno.core.requests import (
+    AccuracyRequest,
     AnatomyRequest,
     Bench,
     FindRequest,
     LoaderRequest,
     MaxBatchRequest,
+    NoiseScaleRequest,
     PlanRequest,
     Request,
     SoakRequest,
     StallsRequest,
     SwitchesRequest,
+    TargetRequest,
     ThroughputRequest,
+    TrainRequest,
     VerifyRequest,
 )
 
@@ -77,6 +84,14 @@ def _words(request: Request) -> list[str]:
         return ["find", *_find(request)]
     if isinstance(request, VerifyRequest):
         return ["verify", *_verify(request)]
+    if isinstance(request, TrainRequest):
+        return ["train", *_train(request)]
+    if isinstance(request, AccuracyRequest):
+        return ["accuracy", *_accuracy(request)]
+    if isinstance(request, NoiseScaleRequest):
+        return ["noise-scale", *_noise_scale(request)]
+    if isinstance(request, TargetRequest):
+        return ["target", *_target(request)]
     return ["throughput", *_curve(request)]
 
 
@@ -141,6 +156,46 @@ def _verify(request: VerifyRequest) -> list[str]:
     own = _options(request, skip=("file", "promised_speedup", "promise_confirmed", "promise_simulated"))
     code += [word for source in request.data for word in ("--data", source)]
     return [request.file or "SETTINGS", *code, *_options(request.bench, skip=("precision",)), *own]
+
+
+def _accuracy(request: AccuracyRequest) -> list[str]:
+    rate = f"{request.recipe.learning_rate:.12g}@{request.reference_batch}"
+    rule = [] if request.rule == "gain" else ["--lr-rule", request.rule]
+    recipe = recipe_words(request.recipe, rate)
+    workload = ["--model", request.workload.model, *_options(request.workload)]
+    own = [*_list("--batch-size", request.sizes), *rule, *_options(request, skip=("rule", "reference_batch"))]
+    return [*workload, *_options(request.bench), *own, *recipe, *settings_words(request.settings)]
+
+
+def _noise_scale(request: NoiseScaleRequest) -> list[str]:
+    settings = ["--batch-size", str(request.settings.batch_size), *settings_words(request.settings)]
+    sizes = _list("--curve-sizes", request.sizes)
+    workload = ["--model", request.workload.model, *_options(request.workload)]
+    own = [*_options(request.plan), *sizes, *_options(request)]
+    return [*workload, *_options(request.bench), *settings, *recipe_words(request.recipe), *own]
+
+
+def _train(request: TrainRequest) -> list[str]:
+    settings = ["--batch-size", str(request.settings.batch_size), *settings_words(request.settings)]
+    workload = ["--model", request.workload.model, *_options(request.workload)]
+    return [*workload, *_options(request.bench), *settings, *recipe_words(request.recipe), *_options(request)]
+
+
+def _target(request: TargetRequest) -> list[str]:
+    """Contenders that differ from the common settings in their batch alone are batch sizes."""
+    settings = request.settings or request.contenders[0].settings
+    by_size = [each for each in request.contenders if each == batch_contender(settings, each.settings.batch_size)]
+    named = [format_contender(each, settings) for each in request.contenders if each not in by_size]
+    rate = f"{request.recipe.learning_rate:.12g}"
+    rate = rate if request.reference_batch is None else f"{rate}@{request.reference_batch}"
+    aim = ["--metric", request.target.metric] if request.target.metric != "accuracy" else []
+    aim += ["--value", f"{request.target.value:.12g}"]
+    sizes = _list("--batch-size", tuple(each.settings.batch_size for each in by_size))
+    ways = [*sizes, *(word for text in named for word in ("--contender", text))]
+    rule = [] if request.rule == "gain" else ["--lr-rule", request.rule]
+    own = [*aim, *ways, *rule, *_options(request, skip=("rule", "reference_batch"))]
+    workload = ["--model", request.workload.model, *_options(request.workload)]
+    return [*workload, *_options(request.bench), *own, *recipe_words(request.recipe, rate), *settings_words(settings)]
 
 
 def _list(name: str, numbers: tuple[int, ...] | None) -> list[str]:

@@ -16,6 +16,8 @@ OK = "ok"
 OUT_OF_MEMORY = frozenset({"out_of_device_memory", "out_of_host_memory"})
 LOADING = ("probe", "load", "feed", "anatomy")
 """Kinds of trials in which examples are loaded, so that the knobs of the loader mean something."""
+NEVER_STEADY = ("fit", "train", "losses", "learn", "noise")
+"""Kinds of trials that do not wait for steps to be alike."""
 OF_LOADER = ("num_workers", "prefetch_factor", "persistent_workers", "decoder")
 DEPTHS = {"bytes": "bytes only", "pixels": "decode only"}
 SOURCES = {"memory": "held in RAM", "prepared": "prepared"}
@@ -148,7 +150,7 @@ def _row(ordinal: int, entry: dict[str, Any]) -> TrialRow:
         examples_per_second=_per_second(batch_size, step_seconds),
         ci95=_rate_interval(batch_size, measurement.get("ci95")) if long_run is None else None,
         step_seconds=step_seconds,
-        steady=measurement.get("steady"),
+        steady=None if kind in NEVER_STEADY else measurement.get("steady"),
         peak_bytes=memory.get("peak_bytes"),
         peak_reserved_bytes=memory.get("peak_reserved_bytes"),
         limit_bytes=memory.get("limit_bytes"),
@@ -162,7 +164,17 @@ def _row(ordinal: int, entry: dict[str, Any]) -> TrialRow:
 def _given(kind: str, entry: dict[str, Any], settings: dict[str, Any]) -> str:
     fed = fed_words(kind, str(entry.get("data") or ""), settings, entry.get("feed") or {})
     seed = f"seed {entry['seed']}" if kind == "losses" and "seed" in entry else ""
-    return ", ".join(part for part in (fed, seed, switched_words(kind, settings, entry.get("against"))) if part)
+    learns = learning_words(entry.get("recipe"), entry.get("seed") or 0)
+    switched = switched_words(kind, settings, entry.get("against"))
+    return ", ".join(part for part in (fed, seed, learns, switched) if part)
+
+
+def learning_words(recipe: Mapping[str, Any] | None, seed: int) -> str:
+    """`lr 0.1, seed 3`: which run of a recipe a trial is; nothing of trials that follow none."""
+    if not recipe:
+        return ""
+    rate = recipe.get("learning_rate")
+    return f"lr {rate:g}, seed {seed}" if isinstance(rate, int | float) else f"seed {seed}"
 
 
 def _step_of_long_run(soak: dict[str, Any]) -> float | None:

@@ -1,20 +1,20 @@
 """Numbers and foreign text as people read them; what is missing or not finite reads `n/a`."""
 
 import math
-import unicodedata
+import re
 from collections.abc import Callable
 
 from traindyno.core.answers import Quantity
 from traindyno.core.units import format_bytes, format_rate, format_seconds
 
 NOT_AVAILABLE = "n/a"
-_KEPT_CONTROLS = "\n\t"
-_DIRECTION_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Controls other than tab and line feed, halves of characters, and what turns the direction of writing.
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: object) -> str:
     """Foreign text without terminal escapes, direction tricks and halves of characters."""
-    return "".join("\ufffd" if _unprintable(character) else character for character in str(text))
+    return _UNPRINTABLE.sub("\ufffd", str(text))
 
 
 def one_line(text: object, limit: int = 120) -> str:
@@ -156,9 +156,3 @@ def _coarse(seconds: float) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.1f} d"
-
-
-def _unprintable(character: str) -> bool:
-    if character in _KEPT_CONTROLS:
-        return False
-    return character in _DIRECTION_CONTROLS or unicodedata.category(character) in ("Cc", "Cs")

@@ -97,10 +97,13 @@ class Ledger:
         with self._writing() as connection:
             return trials.enqueue_trial(connection, study_id, spec, ordinal)
 
-    def lease(self, trial_id: int, owner: str, seconds: float) -> Lease | None:
-        """The right to run a trial; null when it is finished or someone alive has it."""
+    def lease(self, trial_id: int, owner: str, seconds: float, *, goes_on: bool = False) -> Lease | None:
+        """The right to run a trial; null when it is finished or someone alive has it.
+
+        One that `goes_on` is finished only when it has succeeded.
+        """
         with self._writing() as connection:
-            return trials.lease_trial(connection, trial_id, owner, seconds, self._clock())
+            return trials.lease_trial(connection, trial_id, owner, seconds, self._clock(), goes_on)
 
     def renew(self, lease: Lease, seconds: float) -> bool:
         """Extend a lease from now; false when it was lost."""

@@ -32,10 +32,11 @@ def proposed_names(command: str, moment: datetime) -> Iterator[str]:
         yield f"{stem}-{number}"
 
 
-def taken_name(name: str) -> TraindynoError:
-    return TraindynoError(
+def taken_name(name: str, resuming: str) -> UsageError:
+    """The error for a name that another study has; `resuming` is what to type to go on with that one."""
+    return UsageError(
         f"there is already a study named {name!r}",
-        f"choose another name with --name, or continue that study with `traindyno resume {name}`",
+        f"choose another name with --name, or continue that study with `{resuming}`",
     )
 
 

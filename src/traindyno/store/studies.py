@@ -10,6 +10,7 @@ from traindyno.core.codec import encode
 from traindyno.core.errors import TraindynoError
 from traindyno.core.machine import MachineFacts
 from traindyno.core.requests import Request
+from traindyno.core.resuming import resume_command
 from traindyno.store.names import check_name, proposed_names, taken_name, unknown_name
 from traindyno.store.owners import describe_owner, is_live
 from traindyno.store.rows import StudyRow, StudyState
@@ -41,7 +42,8 @@ def create_study(
     for candidate in candidates:
         if _inserted(connection, values | {"name": candidate}):
             return get_study(connection, candidate, now)
-    raise taken_name(str(name))
+    taken = get_study(connection, str(name), now)
+    raise taken_name(taken.name, resume_command(taken.name, taken.request))
 
 
 def get_study(connection: Connection, name: str, now: float) -> StudyRow:
@@ -62,11 +64,11 @@ def claim_study(connection: Connection, name: str, owner: str, seconds: float, n
     study = get_study(connection, name, now)
     held = connection.execute(_select_hold().where(studies.c.id == study.id)).one()
     if held.owner != owner and is_live(held.owner, held.expires, now):
-        raise _held_study(name, held.owner)
+        raise _held_study(study, held.owner)
     claim = update(studies).where(studies.c.id == study.id, studies.c.fence == held.fence)
     values = {"owner": owner, "expires": now + seconds, "fence": held.fence + 1, "state": "running"}
     if connection.execute(claim.values(updated=moment_text(now), **values)).rowcount != 1:
-        raise _held_study(name, "another process")
+        raise _held_study(study, "another process")
     return get_study(connection, name, now)
 
 
@@ -96,7 +98,7 @@ def finish_study(
     """Store what a study concludes. A given owner must not have lost the study to another meanwhile."""
     study = get_study(connection, name, now)
     if owner is not None and study.owner is not None and study.owner != owner:
-        raise _held_study(name, study.owner)
+        raise _held_study(study, study.owner)
     finished = update(studies).where(studies.c.id == study.id)
     values = {"state": state, "answer": encode(answer), "warnings": encode(tuple(warnings))}
     connection.execute(finished.values(updated=moment_text(now), **values))
@@ -149,8 +151,9 @@ def _study(row: Row[Any], now: float) -> StudyRow:
     )
 
 
-def _held_study(name: str, owner: str) -> TraindynoError:
+def _held_study(study: StudyRow, owner: str) -> TraindynoError:
+    resuming = resume_command(study.name, study.request)
     return TraindynoError(
-        f"the study {name!r} is being run by {describe_owner(owner)}",
-        f"wait until it ends, or stop it there with Ctrl-C and then `traindyno resume {name}`",
+        f"the study {study.name!r} is being run by {describe_owner(owner)}",
+        f"wait until it ends, or stop it there with Ctrl-C and then `{resuming}`",
     )

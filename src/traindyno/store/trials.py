@@ -6,6 +6,7 @@ from sqlalchemy import Connection, Row, Select, and_, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from traindyno.core.codec import encode
+from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord, TrialSpec
 from traindyno.store.owners import is_live
 from traindyno.store.rows import REPEATABLE, Lease, StaleLeaseError
@@ -31,10 +32,16 @@ def enqueue_trial(connection: Connection, study_id: int, spec: TrialSpec, ordina
     return int(connection.scalars(same).one())
 
 
-def lease_trial(connection: Connection, trial_id: int, owner: str, seconds: float, now: float) -> Lease | None:
-    """The right to run a trial; null when it is finished or in living hands."""
+def lease_trial(
+    connection: Connection, trial_id: int, owner: str, seconds: float, now: float, goes_on: bool = False
+) -> Lease | None:
+    """The right to run a trial; null when it is finished or in living hands.
+
+    One that `goes_on` is finished only when it has succeeded: any other end is where it is taken up again.
+    """
     trial = _trial(connection, trial_id)
-    if _finished(trial) or is_live(trial.owner, trial.expires, now):
+    finished = trial.outcome == Outcome.OK if goes_on else _finished(trial)
+    if finished or is_live(trial.owner, trial.expires, now):
         return None
     fence = trial.fence + 1
     claim = update(trials).where(trials.c.id == trial_id, trials.c.fence == trial.fence)

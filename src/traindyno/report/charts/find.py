@@ -6,10 +6,11 @@ from traindyno.core.answers import Attempt, Document, FindAnswer, StepShare
 from traindyno.report.charts.phase_bars import COLORS, PhaseBar, phases_panel
 from traindyno.report.charts.ratios import ratio_row, ratios_panel
 from traindyno.report.charts.style import BLUE, GREEN, GREY, ORANGE, PALE_GREY, chart_title, finished
-from traindyno.report.finalists import BASELINE, RECOMMENDED, Placed, is_gain, placed_finalists
+from traindyno.report.finalists import BASELINE, RECOMMENDED, Placed, foretells_loss, is_gain, placed_finalists
 from traindyno.report.wording import duration, known, one_line
 
 FINALISTS = "Speed end to end, against the baseline"
+LEARNING = "Speed to the same loss, against the baseline; at another batch predicted"
 ATTEMPTS = "Speed of each change, against what it was tried on"
 ADOPTED, REJECTED, PREDICTED = "adopted", "not adopted", "predicted, not measured"
 ATTEMPT_COLORS = {ADOPTED: GREEN, REJECTED: BLUE, PREDICTED: PALE_GREY}
@@ -20,7 +21,7 @@ FINALIST_COLORS = {BASELINE: GREY, RECOMMENDED: GREEN, OTHERS: BLUE, UNCONFIRMED
 def find_chart(document: Document) -> dict[str, Any] | None:
     """All pictures below each other; null when there is nothing to draw."""
     answer: FindAnswer = document.answer
-    panels = (_steps(answer), _finalists(answer, FINALISTS), _attempts(answer, ATTEMPTS))
+    panels = (_steps(answer), _finalists(answer, FINALISTS), _learning(answer), _attempts(answer, ATTEMPTS))
     return _whole(document, f"Fastest settings for {one_line(answer.model, 50)}", panels)
 
 
@@ -32,7 +33,10 @@ def steps_chart(document: Document) -> dict[str, Any] | None:
 
 def finalists_chart(document: Document) -> dict[str, Any] | None:
     """How many times as fast as the baseline; null when nothing took part beside it."""
-    return _whole(document, FINALISTS, (_finalists(document.answer),))
+    answer, learning = document.answer, _learning(document.answer)
+    if learning is None:
+        return _whole(document, FINALISTS, (_finalists(answer),))
+    return _whole(document, "Finalists", (_finalists(answer, FINALISTS), learning))
 
 
 def attempts_chart(document: Document) -> dict[str, Any] | None:
@@ -77,6 +81,15 @@ def _finalists(answer: FindAnswer, title: str | None = None) -> Any:
         return None
     rows = [ratio_row(_label(each), each.finalist.speedup, each.finalist.speedup_ci95, _state(each)) for each in placed]
     return ratios_panel(rows, FINALIST_COLORS, title)
+
+
+def _learning(answer: FindAnswer) -> Any:
+    """The same by time to the same loss, where that is predicted."""
+    placed = [each for each in placed_finalists(answer) if known(each.finalist.worth)]
+    if not foretells_loss(answer) or len(placed) < 2:
+        return None
+    rows = [ratio_row(_label(each), each.finalist.worth, each.finalist.worth_ci95, _state(each)) for each in placed]
+    return ratios_panel(rows, FINALIST_COLORS, LEARNING)
 
 
 def _label(placed: Placed) -> str:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from traindyno.core.answers import Document, PlanAnswer, PlanRow
+from traindyno.core.units import count_of
 from traindyno.report.charts.style import (
     GREEN,
     HEIGHT,
@@ -61,7 +62,7 @@ def _left_out(slow: list[PlanRow]) -> str | None:
 def _title(document: Document) -> str:
     answer: PlanAnswer = document.answer
     words = setting_words(document)
-    title = f"Training time for {answer.epochs:g} epochs of {count(answer.examples)} examples"
+    title = f"Training time for {count_of(answer.epochs, 'epoch')} of {count(answer.examples)} examples"
     return f"{title} ({words})" if words else title
 
 

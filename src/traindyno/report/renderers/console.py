@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 from traindyno.core.answers import Document
 from traindyno.report.conditions import device_name
 from traindyno.report.document import is_simulated
+from traindyno.report.renderers.console_table import console_table
 from traindyno.report.settings_text import measured_code
-from traindyno.report.view import Column, Row, Table, Tone
+from traindyno.report.view import Table
 from traindyno.report.views import view_of
 from traindyno.report.wording import clean
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-STYLES: dict[Tone, str] = {"plain": "", "good": "green", "chosen": "bold green", "bad": "red"}
-EIGHTHS = " ▏▎▍▌▋▊▉█"
-GAP, SHORTEST_BAR, LONGEST_BAR = 2, 4, 20
 
 
 def render_console(document: Document, width: int = 80, color: bool = False, notes: bool = True) -> str:
@@ -28,12 +25,6 @@ def render_console(document: Document, width: int = 80, color: bool = False, not
 def render_console_notes(document: Document, width: int = 80, color: bool = False) -> str:
     """Warnings, the hint for the next command and the report's path: what accompanies the answer."""
     return _printed(list(_notes(document)), width, color)
-
-
-def bar(share: float, width: int) -> str:
-    """A bar of block characters, to an eighth of a cell."""
-    eighths = max(0, min(width * 8, round(share * width * 8)))
-    return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).rstrip()
 
 
 def _printed(renderables: "list[RenderableType]", width: int, color: bool) -> str:
@@ -115,59 +106,7 @@ def _hanging(lead: str, text: str, style: str = "") -> Any:
 
 
 def _table(table: Table, width: int, line_below: bool) -> Any:
-    from rich import box
     from rich.console import Group
     from rich.padding import Padding
-    from rich.table import Table as Grid
-    from rich.text import Text
 
-    bar_width = _bar_width(table, width)
-    grid = Grid(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, GAP - 1, 0, 0),
-        show_edge=False,
-    )
-    for index, column in enumerate(table.columns):
-        grid.add_column(
-            _heading(column),
-            justify="right" if column.right else "left",
-            no_wrap=column.right,
-            overflow="fold",
-        )
-        if bar_width and index == table.bar_column:
-            grid.add_column("", width=bar_width, no_wrap=True)
-    for row in table.rows:
-        grid.add_row(*_cells(table, row, bar_width), style=STYLES[row.tone])
-    title = [] if table.title is None else [Text(clean(table.title), style="italic")]
-    return Padding(Group(*title, grid), (1, 0, 1 if line_below else 0, 0))
-
-
-def _bar_width(table: Table, width: int) -> int:
-    """What room the figures leave for a bar; none when it would be too short to tell anything."""
-    if table.bar_column is None:
-        return 0
-    headings = [str(_heading(column)).splitlines() or [""] for column in table.columns]
-    needed = [
-        max(len(text) for text in (*headings[index], *(row.cells[index] for row in table.rows)))
-        for index in range(len(table.columns))
-    ]
-    room = width - sum(needed) - GAP * len(needed)
-    return min(room, LONGEST_BAR) if room >= SHORTEST_BAR else 0
-
-
-def _cells(table: Table, row: Row, bar_width: int) -> list[Any]:
-    from rich.text import Text
-
-    cells = [Text(clean(cell)) for cell in row.cells]
-    if bar_width and table.bar_column is not None:
-        drawn = "" if row.bar is None else bar(row.bar, bar_width)
-        cells.insert(table.bar_column + 1, Text(drawn, style="blue"))
-    return list(cells)
-
-
-def _heading(column: Column) -> Any:
-    from rich.text import Text
-
-    unit = f"\n({column.unit})" if column.unit else ""
-    return Text(column.narrow or f"{column.heading}{unit}")
+    return Padding(Group(*console_table(table, width)), (1, 0, 1 if line_below else 0, 0))

@@ -1,31 +1,39 @@
 """How each kind of answer is told, one file each. To add one: a new file here and a line in `VIEWS`."""
 
 from traindyno.core.answers import (
+    AccuracyAnswer,
     AnatomyAnswer,
     CompareAnswer,
     Document,
     FindAnswer,
     LoaderAnswer,
     MaxBatchAnswer,
+    NoiseScaleAnswer,
     PlanAnswer,
     SoakAnswer,
     StallsAnswer,
     SwitchesAnswer,
+    TargetAnswer,
     ThroughputAnswer,
+    TrainAnswer,
     VerifyAnswer,
 )
 from traindyno.report.document import answers_of
 from traindyno.report.view import View
+from traindyno.report.views.accuracy import ACCURACY
 from traindyno.report.views.anatomy import ANATOMY
 from traindyno.report.views.compare import COMPARE
 from traindyno.report.views.find import FIND
 from traindyno.report.views.loader import LOADER
 from traindyno.report.views.max_batch import MAX_BATCH
+from traindyno.report.views.noise_scale import NOISE_SCALE
 from traindyno.report.views.plan import PLAN
 from traindyno.report.views.soak import SOAK
 from traindyno.report.views.stalls import STALLS
 from traindyno.report.views.switches import SWITCHES
+from traindyno.report.views.target import TARGET
 from traindyno.report.views.throughput import THROUGHPUT
+from traindyno.report.views.train import TRAIN
 from traindyno.report.views.unanswered import UNANSWERED
 from traindyno.report.views.verify import VERIFY
 
@@ -41,6 +49,10 @@ VIEWS: dict[type, View] = {
     AnatomyAnswer: ANATOMY,
     FindAnswer: FIND,
     VerifyAnswer: VERIFY,
+    TrainAnswer: TRAIN,
+    AccuracyAnswer: ACCURACY,
+    NoiseScaleAnswer: NOISE_SCALE,
+    TargetAnswer: TARGET,
 }
 
 

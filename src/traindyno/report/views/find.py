@@ -1,8 +1,9 @@
 """The fastest settings: the answer in one line, what it was compared with, what changes, and what it leaves."""
 
+from traindyno.analysis.noise_verdicts import figure
 from traindyno.core.answers import Document, Finalist, FindAnswer, Headroom, Remedy, TrainingTime
 from traindyno.report.charts.find import attempts_chart, finalists_chart, find_chart, steps_chart
-from traindyno.report.finalists import is_gain, other_batch
+from traindyno.report.finalists import foretells_loss, is_gain, is_predicted, other_batch
 from traindyno.report.found_settings import found_snippets
 from traindyno.report.view import Chapter, Headline, Sheet, Table, View
 from traindyno.report.views.find_method import find_method
@@ -15,7 +16,14 @@ from traindyno.report.views.find_tables import (
     speed_words,
     spent_table,
 )
-from traindyno.report.views.find_words import answer_line, doubt, interval_name, interval_words, no_gain_line
+from traindyno.report.views.find_words import (
+    answer_line,
+    doubt,
+    gain_words,
+    interval_name,
+    interval_words,
+    no_gain_line,
+)
 from traindyno.report.wording import (
     batch,
     count,
@@ -36,19 +44,19 @@ def title(document: Document) -> str:
 
 def headline(document: Document) -> Headline:
     answer: FindAnswer = document.answer
-    before, after = answer.baseline.examples_per_second, answer.recommended.examples_per_second
-    other = other_batch(answer)
+    found, other = answer.recommended, other_batch(answer)
     beside = [
-        (interval_name(answer.recommended), f"{interval_words(answer.speedup_ci95)}×" if is_gain(answer) else None),
-        ("batch size", batch(answer.recommended.batch_size)),
-        *([] if other is None else [(other.label, _at_batch(other.finalist))]),
+        (interval_name(found), f"{interval_words(found.worth_ci95)}×" if is_gain(answer) else None),
+        ("batch size", batch(found.batch_size)),
+        *([] if other is None else [(other.label, _at_batch(answer, other.finalist))]),
+        ("noise scale", figure(answer.noise_scale) if foretells_loss(answer) else None),
         ("search", f"{duration(answer.seconds)}, {count(answer.trials)} trials"),
     ]
     told = tuple((name, value) for name, value in beside if value is not None)
     if not is_gain(answer):
-        return Headline(value=f"{rate(before)} examples/s", label=no_gain_line(answer), beside=told)
-    label = f"as fast: {rate(before)} → {rate(after)} examples/s{doubt(answer.recommended)}"
-    return Headline(value=speed_words(answer.speedup), label=label, beside=told)
+        value = f"{rate(answer.baseline.examples_per_second)} examples/s"
+        return Headline(value=value, label=no_gain_line(answer), beside=told)
+    return Headline(value=speed_words(found.worth), label=f"{gain_words(answer, found)}{doubt(found)}", beside=told)
 
 
 def tables(document: Document) -> tuple[Table, ...]:
@@ -63,6 +71,7 @@ def conclusion(document: Document) -> tuple[str, ...]:
         answer_line(answer),
         *_use_lines(answer.headroom),
         *_training_lines(answer.training_time),
+        *_proof_lines(answer),
         *_retuning_lines(answer),
         *_constraint_lines(answer),
         *(_offer_line(offer) for offer in answer.offered),
@@ -108,11 +117,20 @@ def _training_lines(time: TrainingTime | None) -> tuple[str, ...]:
     if time is None:
         return ()
     length = f"{time.epochs:g} epoch{'' if time.epochs == 1 else 's'} of {count(time.examples)} examples"
-    return (f"Training for {length}: {_times(time)} ({duration(time.epoch_seconds)} per epoch)",)
+    more = "" if time.epochs_needed is None else f", {time.epochs_needed:.3g} of them predicted for the same loss"
+    return (f"Training for {length}: {_times(time)} ({duration(time.epoch_seconds)} per epoch{more})",)
 
 
-def _at_batch(finalist: Finalist) -> str:
-    return f"{speed_words(finalist.speedup)} at batch {batch(finalist.batch_size)}"
+def _proof_lines(answer: FindAnswer) -> tuple[str, ...]:
+    if not is_predicted(answer, answer.recommended):
+        return ()
+    measured = "The rates are measured; that the same loss comes so soon is predicted, not trained"
+    return (f"{measured}: traindyno target would prove it",)
+
+
+def _at_batch(answer: FindAnswer, finalist: Finalist) -> str:
+    where = " to the same loss (predicted)" if is_predicted(answer, finalist) else ""
+    return f"{speed_words(finalist.worth)}{where} at batch {batch(finalist.batch_size)}"
 
 
 def _retuning_lines(answer: FindAnswer) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """How the answer of `find` came about; a search that was cut short came about in another way."""
 
 from traindyno.core.answers import Document, Finalist, FindAnswer
-from traindyno.report.finalists import faster_elsewhere, placed_finalists
+from traindyno.report.finalists import faster_elsewhere, foretells_loss, placed_finalists
 
 METHOD = (
     "First the baseline is measured as it is, and its step taken apart: the search spends its trials on the side that "
@@ -18,15 +18,19 @@ UNCONFIRMED = (
     "processes, were not run to their end: the speed comes from single runs, and its 95 % interval covers the "
     "variation within one process only."
 )
+LEARNING = (
+    " Batches are judged by the time to the same loss: examples per second, measured, over the examples that it takes, "
+    "predicted to grow as 1 + batch ÷ noise scale of the gradients if each batch has a rate of its own. Another batch "
+    "is recommended only where the whole interval speaks for it. No run was trained to that loss."
+)
 ALONE = "In the end no other way to train had a speed to compare with the baseline's."
 
 
 def find_method(document: Document) -> str:
     """By whether the speed that is told was confirmed."""
     compared = _compared(document.answer)
-    if not compared:
-        return METHOD.format(end=ALONE)
-    return METHOD.format(end=CONFIRMED if all(found.confirmed for found in compared) else UNCONFIRMED)
+    end = CONFIRMED if all(found.confirmed for found in compared) else UNCONFIRMED
+    return METHOD.format(end=end if compared else ALONE) + (LEARNING if foretells_loss(document.answer) else "")
 
 
 def _compared(answer: FindAnswer) -> list[Finalist]:

@@ -1,8 +1,8 @@
 """The finalists and everything tried as rows of one sheet; the first column says which."""
 
 from traindyno.analysis.find.words import changes_in_words
-from traindyno.core.answers import Attempt, FindAnswer
-from traindyno.report.finalists import Placed, placed_finalists
+from traindyno.core.answers import Attempt, Finalist, FindAnswer
+from traindyno.report.finalists import Placed, foretells_loss, placed_finalists
 from traindyno.report.view import Number, Sheet
 
 SHARED = ("row", "name", "chosen")
@@ -14,12 +14,24 @@ OF_FINALISTS = (
 )  # fmt: skip
 OF_ATTEMPTS = ("side", "ratio", "ratio_ci95_low", "ratio_ci95_high", "predicted", "outcome", "trials", "seconds")
 COLUMNS = ("model", *SHARED, *OF_FINALISTS, *OF_ATTEMPTS)
+OF_LEARNING = ("examples_needed", "learning_gain", "learning_gain_ci95_low", "learning_gain_ci95_high")
+"""At the end, where the time to the same loss is predicted."""
 
 
 def find_sheet(answer: FindAnswer) -> Sheet:
     """`chosen` is what is recommended, of attempts what was adopted."""
-    finalists = tuple(_finalist_row(answer, placed) for placed in placed_finalists(answer))
-    return Sheet(columns=COLUMNS, rows=(*finalists, *(_attempt_row(answer, attempt) for attempt in answer.attempts)))
+    placed = placed_finalists(answer)
+    finalists = [_finalist_row(answer, each) for each in placed]
+    attempts = [_attempt_row(answer, each) for each in answer.attempts]
+    if not foretells_loss(answer):
+        return Sheet(columns=COLUMNS, rows=(*finalists, *attempts))
+    learning = [(*row, *_learning_cells(each.finalist)) for row, each in zip(finalists, placed, strict=True)]
+    others = [(*row, *(None for _ in OF_LEARNING)) for row in attempts]
+    return Sheet(columns=(*COLUMNS, *OF_LEARNING), rows=(*learning, *others))
+
+
+def _learning_cells(found: Finalist) -> tuple[Number, ...]:
+    return found.examples_needed, found.learning_gain, *(found.learning_gain_ci95 or (None, None))
 
 
 def _finalist_row(answer: FindAnswer, placed: Placed) -> tuple[Number, ...]:

@@ -4,6 +4,7 @@ from traindyno.core.answers import Attempt, Finalist, FindAnswer, Remedy, TimeSp
 from traindyno.report.finalists import (
     Placed,
     differences,
+    foretells_loss,
     in_order,
     is_gain,
     other_batch,
@@ -34,6 +35,13 @@ FINALIST_COLUMNS = (
     Column(heading="memory"),
     Column(heading="workers"),
 )
+LEARNING_COLUMNS = (
+    *FINALIST_COLUMNS[:3],
+    Column(heading="speed"),
+    Column(heading="examples needed", narrow="examples\nneeded"),
+    Column(heading="speed to the same loss", unit="predicted, 95 % interval", narrow="to the same loss\n(predicted)"),
+    *FINALIST_COLUMNS[4:],
+)
 ATTEMPT_COLUMNS = (
     Column(heading="#"),
     Column(heading="side", right=False),
@@ -56,11 +64,14 @@ OFFER_COLUMNS = (
 
 
 def finalists_table(answer: FindAnswer) -> tuple[Table, ...]:
+    """By speed; where the noise of the gradients is known, by that to the same loss too."""
     placed = placed_finalists(answer)
-    fastest = max((each.finalist.speedup for each in placed if known(each.finalist.speedup)), default=1.0)
-    rows = tuple(_finalist_row(each, fastest) for each in placed)
+    fastest = max((each.finalist.worth for each in placed if known(each.finalist.worth)), default=1.0)
+    learning = foretells_loss(answer)
+    rows = tuple(_finalist_row(each, fastest, learning) for each in placed)
     legend = tuple(line for each in placed for line in _finalist_notes(answer, each))
-    return (Table(columns=FINALIST_COLUMNS, rows=rows, legend=legend, bar_column=3),)
+    columns = LEARNING_COLUMNS if learning else FINALIST_COLUMNS
+    return (Table(columns=columns, rows=rows, legend=legend, bar_column=5 if learning else 3),)
 
 
 def changes_table(answer: FindAnswer) -> tuple[Table, ...]:
@@ -111,10 +122,17 @@ def way_cells(label: str, finalist: Finalist) -> tuple[str, ...]:
     )
 
 
-def _finalist_row(placed: Placed, fastest: float) -> Row:
-    speedup = placed.finalist.speedup
-    bar = speedup / fastest if known(speedup) else None
-    return Row(cells=way_cells(placed.label, placed.finalist), tone="chosen" if placed.chosen else "plain", bar=bar)
+def _finalist_row(placed: Placed, fastest: float, learning: bool) -> Row:
+    worth = placed.finalist.worth
+    bar = worth / fastest if known(worth) else None
+    cells = (_learning_cells if learning else way_cells)(placed.label, placed.finalist)
+    return Row(cells=cells, tone="chosen" if placed.chosen else "plain", bar=bar)
+
+
+def _learning_cells(label: str, finalist: Finalist) -> tuple[str, ...]:
+    cells = way_cells(label, finalist)
+    sooner = ratio_interval(finalist.worth, finalist.worth_ci95) if finalist.changes else speed_words(finalist.worth)
+    return (*cells[:3], speed_words(finalist.speedup), speed_words(finalist.examples_needed), sooner, *cells[4:])
 
 
 def _finalist_notes(answer: FindAnswer, placed: Placed) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The answer of `find` in one line."""
 
 from traindyno.core.answers import Finalist, FindAnswer
-from traindyno.report.finalists import faster_elsewhere, is_gain
+from traindyno.report.finalists import faster_elsewhere, is_gain, is_predicted
 from traindyno.report.wording import batch, known, one_line, rate
 
 
@@ -29,10 +29,18 @@ def no_gain_line(answer: FindAnswer) -> str:
 
 
 def _speed_line(answer: FindAnswer, found: Finalist) -> str:
+    interval = f"{interval_name(found)} {interval_words(found.worth_ci95)}"
+    speed = f"{found.worth:.2f}" if known(found.worth) else "n/a"
+    return f"{speed} times {gain_words(answer, found)} ({interval}){doubt(found)}"
+
+
+def gain_words(answer: FindAnswer, found: Finalist) -> str:
+    """`as fast: 858 → 6,500 examples/s`; a prediction says so, and what it is made of."""
     rates = f"{rate(answer.baseline.examples_per_second)} → {rate(found.examples_per_second)} examples/s"
-    interval = f"{interval_name(found)} {interval_words(found.speedup_ci95)}"
-    speed = f"{found.speedup:.2f}" if known(found.speedup) else "n/a"
-    return f"{speed} times as fast: {rates} ({interval}){doubt(found)}"
+    if not is_predicted(answer, found):
+        return f"as fast: {rates}"
+    needed = "n/a" if found.examples_needed is None else f"{found.examples_needed:.2f}"
+    return f"as fast to the same loss, predicted: {rates}, {needed} times the examples"
 
 
 def interval_name(found: Finalist) -> str:

@@ -1,6 +1,7 @@
 """How long training will take at each batch size: steps, time, cost, and which is fastest."""
 
 from traindyno.core.answers import Document, PlanAnswer, PlanRow, Validation
+from traindyno.core.units import count_of
 from traindyno.report.charts.plan import plan_chart
 from traindyno.report.conditions import run_settings, setting_words
 from traindyno.report.view import Adoption, Column, Headline, Number, Row, Sheet, Table, View
@@ -16,7 +17,7 @@ SHEET_COLUMNS = (
 def title(document: Document) -> str:
     answer: PlanAnswer = document.answer
     words = setting_words(document)
-    what = f"Training time for {answer.epochs:g} epochs of {count(answer.examples)} examples"
+    what = f"Training time for {count_of(answer.epochs, 'epoch')} of {count(answer.examples)} examples"
     return f"{what} ({words})" if words else what
 
 
@@ -58,7 +59,7 @@ def conclusion(document: Document) -> tuple[str, ...]:
         return (f"Fastest: batch {batch(answer.fastest)}",)
     cost = "" if row.cost is None else f", cost {_cost(row.cost)}"
     time = duration_interval(row.training_seconds, row.ci95)
-    first = f"Fastest: batch {row.batch_size}, {time} for {count(row.steps)} steps{cost}"
+    first = f"Fastest: batch {row.batch_size}, {time} for {count_of(row.steps, 'step')}{cost}"
     checked = _validation(answer.validation)
     return (first,) if checked is None else (first, checked)
 
