@@ -30,6 +30,12 @@ def earlier_rows(path: Path | None) -> list[dict[str, Any]]:
     return [] if path is None else json.loads(path.read_text())["rows"]
 
 
+def answer_of(path: Path) -> dict[str, Any]:
+    """What a command that exported its document to this file had to say."""
+    answer: dict[str, Any] = json.loads(path.read_text())["answer"]
+    return answer
+
+
 def command_line() -> str:
     """What was typed, without the folder for the result."""
     words = iter(["python", *sys.argv])
