@@ -4,14 +4,14 @@ from typing import Any
 
 import click
 
-from traindyno.cli.embedded import LEARNING_DEFAULTS, with_embedded_learning
+from traindyno.cli.embedded import rate_at, with_embedded_learning
 from traindyno.cli.options import bench_options, given, learning_workload_options, take_bench, take_workload
 from traindyno.cli.output import Output, output_options, report_option
 from traindyno.cli.parameters import Parsed
 from traindyno.cli.recipe_options import recipe_options, take_recipe
 from traindyno.cli.setting_options import further_setting_options, take_settings, workers_option
 from traindyno.core.errors import UsageError
-from traindyno.core.rates_text import RateAt, parse_rate_at
+from traindyno.core.rates_text import parse_rate_at
 from traindyno.core.requests import AccuracyRequest
 
 
@@ -84,11 +84,7 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
 def _request(model: str, values: dict[str, Any]) -> AccuracyRequest:
     if given("tuning_seeds") and values["rule"] != "tune":
         raise UsageError("--tuning-seeds only matters with --lr-rule tune", "leave --tuning-seeds away")
-    sizes = values["sizes"]
-    told: RateAt | float | None = values["lr"]
-    # The embedded example's own rate comes as a number, and is that of its own batch.
-    rate = RateAt(rate=told, batch_size=LEARNING_DEFAULTS["batch_size"]) if isinstance(told, float) else told
-    bench = take_bench(values)
+    sizes, bench, rate = values["sizes"], take_bench(values), rate_at(values["lr"])
     reference = min(sizes) if rate is None or rate.batch_size is None else rate.batch_size
     return AccuracyRequest(
         workload=take_workload(model, values),

@@ -8,6 +8,7 @@ import click
 
 from traindyno.cli.options import given
 from traindyno.core.errors import UsageError
+from traindyno.core.rates_text import RateAt
 from traindyno.core.sweeps import Sweep
 
 MODEL = "torchvision:resnet18"
@@ -110,3 +111,8 @@ def _make_sample(folder: Path, classes: int, quiet: bool) -> None:
         return
     with working("images", quiet) as (listener, should_stop):
         data.make(folder, request, data.usable_processes(None), listener, should_stop)
+
+
+def rate_at(asked: RateAt | float | None) -> RateAt | None:
+    """What `--lr` says. A plain number is the embedded example's, for its batch."""
+    return RateAt(rate=asked, batch_size=LEARNING_DEFAULTS["batch_size"]) if isinstance(asked, float) else asked

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from traindyno.cli.embedded import LEARNING_DEFAULTS, with_embedded_learning
+from traindyno.cli.embedded import LEARNING_DEFAULTS, rate_at, with_embedded_learning
 from traindyno.cli.options import bench_options, given, learning_workload_options, take_bench, take_workload
 from traindyno.cli.output import Output, output_options, report_option
 from traindyno.cli.parameters import PRICE, SWEEP, Parsed
@@ -12,7 +12,7 @@ from traindyno.cli.recipe_options import recipe_options, take_recipe
 from traindyno.cli.setting_options import further_setting_options, take_settings, workers_option
 from traindyno.core.errors import UsageError
 from traindyno.core.learning import Target
-from traindyno.core.rates_text import RateAt, parse_rate_at
+from traindyno.core.rates_text import parse_rate_at
 from traindyno.core.requests import TargetRequest
 
 EMBEDDED_VALUES = {"accuracy": 0.95, "loss": 0.2}
@@ -95,7 +95,7 @@ def _request(model: str, values: dict[str, Any]) -> TargetRequest:
 
     if values["value"] is None:
         raise UsageError("no target is given", "add --value, such as --value 0.9 for an accuracy of 90 %")
-    sizes, bench, rate = _sizes(values), take_bench(values), _rate(values["lr"])
+    sizes, bench, rate = _sizes(values), take_bench(values), rate_at(values["lr"])
     reference = rate.batch_size if rate is not None and rate.batch_size is not None else min(sizes, default=None)
     settings = take_settings(values, bench, reference or LEARNING_DEFAULTS["batch_size"])
     contenders = contenders_of(sizes, values["contenders"], settings)
@@ -122,8 +122,3 @@ def _sizes(values: dict[str, Any]) -> tuple[int, ...]:
     if not given("sweep") and (values["contenders"] or values["verify"]):
         return ()
     return target_sizes(values["sweep"])
-
-
-def _rate(asked: RateAt | float | None) -> RateAt | None:
-    """A plain number is the embedded example's, for its batch."""
-    return RateAt(rate=asked, batch_size=LEARNING_DEFAULTS["batch_size"]) if isinstance(asked, float) else asked

@@ -12,10 +12,9 @@ from traindyno.core.errors import TraindynoError
 from traindyno.core.machine import HostMemory
 from traindyno.worker.data import memory
 from traindyno.worker.data.bad import BadExampleError
-from traindyno.worker.data.cifar10 import Cifar10Examples
 from traindyno.worker.data.folder import open_folder
 from traindyno.worker.data.memory import check_room, filesystem_of, hold_in_memory
-from traindyno.worker.data.stored import Augmentation, Stored
+from traindyno.worker.data.stored import Augmentation, HeldPixels, Stored
 from worker.data.tiny_sets import write_folder
 
 
@@ -67,7 +66,7 @@ def test_files_that_grow_while_they_are_read_are_an_error(tmp_path: Path) -> Non
 
 
 def test_a_source_without_files_is_in_memory_already() -> None:
-    examples = Cifar10Examples(np.zeros((1, 32, 32, 3), np.uint8), np.zeros(1, np.int64), "here")
+    examples = HeldPixels(np.zeros((1, 32, 32, 3), np.uint8), np.zeros(1, np.int64), "here", 10, "padded_crop")
     assert hold_in_memory(examples) is examples
 
 

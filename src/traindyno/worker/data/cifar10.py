@@ -6,7 +6,6 @@ import pickle
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.records import Mode
-from traindyno.worker.data.stored import Augmentation, Pixels, Stored
+from traindyno.worker.data.stored import HeldPixels, Pixels
 
 CLASSES = 10
 PIXEL_BYTES = 3 * 32 * 32
@@ -29,28 +28,7 @@ _DAMAGED = "fetch it again from https://www.cs.toronto.edu/~kriz/cifar.html"
 Batch = tuple[Pixels, NDArray[np.int64]]
 
 
-@dataclass(eq=False)
-class Cifar10Examples:
-    """All images and labels, held in memory; `paths` is empty because no file is read any more."""
-
-    images: Pixels
-    labels: NDArray[np.int64]
-    place: str
-    classes: int = CLASSES
-    augmentation: Augmentation = "padded_crop"
-
-    @property
-    def paths(self) -> Sequence[str]:
-        return ()
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def fetch(self, index: int) -> Stored:
-        return Stored(self.images[index], int(self.labels[index]), f"image {index} of {self.place}")
-
-
-def open_cifar10(path: str, mode: Mode) -> Cifar10Examples:
+def open_cifar10(path: str, mode: Mode) -> HeldPixels:
     """Read five batches to train on, or the test batch to infer on."""
     place = _located(path)
     contents = dict(_archived(place, BATCHES[mode]) if os.path.isfile(place) else _unpacked(place, BATCHES[mode]))
@@ -61,7 +39,7 @@ def open_cifar10(path: str, mode: Mode) -> Cifar10Examples:
     planes = np.concatenate([images for images, _ in batches]).reshape(-1, 3, 32, 32)
     images = np.ascontiguousarray(planes.transpose(0, 2, 3, 1))
     images.flags.writeable = False
-    return Cifar10Examples(images, np.concatenate([labels for _, labels in batches]), place)
+    return HeldPixels(images, np.concatenate([labels for _, labels in batches]), place, CLASSES, "padded_crop")
 
 
 def _located(path: str) -> str:

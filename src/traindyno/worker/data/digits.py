@@ -1,7 +1,5 @@
 """Scikit-learn's handwritten digits, which come with it: 1,797 images of 8 × 8 pixels: `digits:`."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +7,7 @@ from numpy.typing import NDArray
 
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.records import Mode
-from traindyno.worker.data.stored import Augmentation, Pixels, Stored
+from traindyno.worker.data.stored import HeldPixels
 
 CLASSES = 10
 DARKEST = 16
@@ -17,29 +15,11 @@ DARKEST = 16
 INFER_EVERY = 5
 
 
-@dataclass(eq=False)
-class DigitExamples:
-    """Images and labels, held in memory; a digit is never flipped or shifted. `paths` is empty: no file is read."""
+def open_digits(path: str, mode: Mode) -> HeldPixels:
+    """Four fifths of each class to train on, or the others to infer on; the same ones always.
 
-    images: Pixels
-    labels: NDArray[np.int64]
-    mode: Mode
-    classes: int = CLASSES
-    augmentation: Augmentation = "none"
-
-    @property
-    def paths(self) -> Sequence[str]:
-        return ()
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def fetch(self, index: int) -> Stored:
-        return Stored(self.images[index], int(self.labels[index]), f"digit {index} to {self.mode} on")
-
-
-def open_digits(path: str, mode: Mode) -> DigitExamples:
-    """Four fifths of each class to train on, or the others to infer on; the same ones always."""
+    A digit is never flipped or shifted.
+    """
     if path:
         raise UsageError(f"digits: takes no path, and digits:{path} names one", "write digits: alone")
     loaded = _loaded()
@@ -48,7 +28,7 @@ def open_digits(path: str, mode: Mode) -> DigitExamples:
     grey = np.rint(loaded.images * (255 / DARKEST)).astype(np.uint8)
     images = np.repeat(grey[chosen, :, :, np.newaxis], 3, axis=3)
     images.flags.writeable = False
-    return DigitExamples(images, labels[chosen], mode)
+    return HeldPixels(images, labels[chosen], f"digits: to {mode} on", CLASSES, "none")
 
 
 def _to_infer_on(labels: NDArray[np.int64]) -> NDArray[np.bool_]:

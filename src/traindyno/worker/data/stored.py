@@ -39,6 +39,27 @@ class Examples(Protocol):
     def fetch(self, index: int) -> Stored: ...
 
 
+@dataclass(eq=False)
+class HeldPixels:
+    """All images of one size and their labels, held in memory; `paths` is empty because no file is read any more."""
+
+    images: Pixels
+    labels: NDArray[np.int64]
+    place: str
+    classes: int
+    augmentation: Augmentation
+
+    @property
+    def paths(self) -> Sequence[str]:
+        return ()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def fetch(self, index: int) -> Stored:
+        return Stored(self.images[index], int(self.labels[index]), f"image {index} of {self.place}")
+
+
 class ExampleStream(Protocol):
     """Examples in the order of their files, shuffled through a buffer; each worker reads its own share of the files."""
 
