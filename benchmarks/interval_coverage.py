@@ -1,13 +1,15 @@
 """Do the 95 % intervals keep their promise? Many fresh repeats of the same measurement, and how many contain the truth.
 
 One repeat is what `traindyno throughput` does for one batch size: three trials in fresh processes, combined into
-one interval. The truth is taken to be the median over all repeats of a size. The order of sizes is random. A run that
-must end early can be continued: `--also` adds the repeats of an earlier result file.
+one interval. The truth is taken to be the median over all repeats of a size in the same run: another card, or the same
+one on another day, has a truth of its own. The order of sizes is random. A run that must end early can be continued:
+`--also` adds the repeats of earlier runs.
 
     python benchmarks/interval_coverage.py [--device cpu --model ... --sizes ...] [--also earlier.json]
 """
 
 import argparse
+import json
 import random
 import time
 from pathlib import Path
@@ -17,11 +19,13 @@ import results
 from traindyno.analysis.curve import build_curve
 from traindyno.analysis.intervals import median
 from traindyno.core.records import Budget, Settings, TrialRecord, TrialSpec, WorkloadSpec
+from traindyno.machine.facts import collect
 from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
 from traindyno.runner.protocol import Deadlines, Watcher
 
 Point = list[float]  # examples per second and the two ends of the interval
+Run = dict[str, Any]  # the card, and the points by batch size
 
 
 def measure(runner: LocalRunner, options: argparse.Namespace, size: int, number: int) -> TrialRecord:
@@ -48,26 +52,33 @@ def repeat_once(
     return {point.batch_size: [point.examples_per_second, *point.ci95] for point in build_curve(records)}
 
 
-def earlier_points(path: Path | None, sizes: list[int]) -> dict[int, list[Point]]:
-    known = {row["batch_size"]: row["points"] for row in results.earlier_rows(path)}
-    return {size: list(known.get(size, [])) for size in sizes}
+def earlier_runs(path: Path | None) -> list[Run]:
+    return [] if path is None else json.loads(path.read_text())["runs"]
 
 
-def summarise(size: int, points: list[Point]) -> dict[str, Any]:
-    truth = median([rate for rate, _, _ in points])
-    covered = sum(low <= truth <= high for _, low, high in points)
-    half_width = median([(high - low) / 2 / rate for rate, low, high in points])
-    print(
-        f"batch {size}: {covered}/{len(points)} contain {truth:.0f} examples/s, typically ± {half_width:.2%}",
-        flush=True,
-    )
+def this_run(points: dict[int, list[Point]]) -> Run:
+    gpus = collect().gpus
+    return {"gpu": gpus[0].uuid if gpus else None, "points": {str(size): found for size, found in points.items()}}
+
+
+def summarise(size: int, runs: list[Run]) -> dict[str, Any]:
+    """How many intervals of a size contain the median of their own run."""
+    by_run = [run["points"][str(size)] for run in runs]
+    truths = [median([rate for rate, _, _ in points]) for points in by_run]
+    covered = [
+        sum(low <= truth <= high for _, low, high in points) for truth, points in zip(truths, by_run, strict=True)
+    ]
+    repeats = sum(map(len, by_run))
+    half_width = median([(high - low) / 2 / rate for points in by_run for rate, low, high in points])
+    told = ", ".join(f"{truth:.0f}" for truth in truths)
+    print(f"batch {size}: {sum(covered)}/{repeats} contain {told} examples/s, typically ± {half_width:.2%}", flush=True)
     return {
         "batch_size": size,
-        "repeats": len(points),
-        "covered": covered,
-        "median_examples_per_second": truth,
+        "repeats": repeats,
+        "covered": sum(covered),
+        "covered_by_run": covered,
+        "median_examples_per_second_by_run": truths,
         "median_relative_half_width": half_width,
-        "points": points,
     }
 
 
@@ -86,8 +97,9 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     options = parse()
-    points = earlier_points(options.also, options.sizes)
-    done = len(points[options.sizes[0]])
+    runs = earlier_runs(options.also)
+    done = sum(len(run["points"][str(options.sizes[0])]) for run in runs)
+    points: dict[int, list[Point]] = {size: [] for size in options.sizes}
     runner, order, start = LocalRunner(WORKER_ENTRY, Deadlines()), random.Random(done), time.monotonic()
     for repeat in range(done, options.repeats):
         if time.monotonic() - start > options.stop_after:
@@ -95,12 +107,13 @@ def main() -> None:
         for size, point in repeat_once(runner, options, repeat, order).items():
             points[size].append(point)
     runner.close()
-    rows = [summarise(size, points[size]) for size in options.sizes]
+    runs += [this_run(points)] if points[options.sizes[0]] else []
+    rows = [summarise(size, runs) for size in options.sizes]
     coverage = sum(row["covered"] for row in rows) / sum(row["repeats"] for row in rows)
     print(f"coverage {coverage:.1%} (goal 90 to 98 %)", flush=True)
     kind = "cpu" if options.device == "cpu" else "gpu"
     summary = {"workload": options.model, "image_size": options.image_size, "coverage": coverage, "rows": rows}
-    results.write(options.out, f"interval_coverage_{kind}", summary)
+    results.write(options.out, f"interval_coverage_{kind}", summary | {"runs": runs})
 
 
 if __name__ == "__main__":
