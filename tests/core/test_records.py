@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from traindyno.core.codec import decode, encode, plain
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.core.records import Block, Settings, TrialSpec, WorkloadSpec
+from traindyno.core.rounds import Draw
 
 
 def spec(**changes: object) -> TrialSpec:
@@ -52,3 +53,13 @@ def test_every_failure_has_a_remedy_of_one_sentence() -> None:
 )
 def test_a_users_file_is_told_from_a_known_name(model: str, own: bool) -> None:
     assert WorkloadSpec(model=model).runs_user_code is own
+
+
+def test_trials_of_a_round_can_stand_in_a_set_and_are_told_apart_there() -> None:
+    def of_round(width: int, index: int) -> TrialSpec:
+        workload = WorkloadSpec(model="own.py:net", arguments={"width": width})
+        return spec(workload=workload, draw=Draw(phase="search", arm="a", index=index, values={"width": width}))
+
+    specs = [of_round(1, 0), of_round(2, 0), of_round(1, 1), of_round(1, 0)]
+    assert len(set(specs)) == 3
+    assert len({each.key for each in specs}) == 3

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from traindyno.core.events import TrialProgress
+from traindyno.core.rounds import UNTOLD
 from traindyno.runner.protocol import Deadlines, Watcher
 from traindyno.runner.watch import Watch
 
@@ -68,6 +69,22 @@ def test_slow_steps_earn_more_patience(watch: Watch, clock: Clock) -> None:
     assert watch.overdue() is None
     clock.now = 8 + 81
     assert watch.overdue() is not None
+
+
+def test_a_job_that_never_promised_to_report_may_be_silent_until_the_trial_is_over(watch: Watch, clock: Clock) -> None:
+    watch.feed(line("phase", name=UNTOLD))
+    clock.now = 499
+    assert watch.overdue() is None
+    clock.now = 501
+    assert (watch.overdue() or ("",))[0] == "timeout"
+
+
+def test_a_job_that_reports_after_all_is_watched_from_then_on(watch: Watch, clock: Clock) -> None:
+    watch.feed(line("phase", name=UNTOLD))
+    clock.now = 400
+    watch.feed(line("phase", name="training") + line("step", steps=1, step_seconds=None))
+    clock.now = 411
+    assert (watch.overdue() or ("",))[0] == "hang"
 
 
 def test_progress_for_ever_is_a_timeout_not_a_hang(watch: Watch, clock: Clock) -> None:

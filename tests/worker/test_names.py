@@ -46,6 +46,7 @@ def test_the_nearest_name_comes_first() -> None:
         ({"classes": 1}, "1 classes"),
         ({"image_size": 0}, "0 px"),
         ({"data": "folder:/nowhere"}, "/nowhere"),
+        ({"arguments": {"depth": 3}}, "takes no arguments .depth"),
     ],
 )
 def test_options_that_make_no_sense_are_usage_errors(fields: dict[str, object], message: str) -> None:

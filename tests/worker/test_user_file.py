@@ -8,6 +8,8 @@ import pytest
 from torch import nn
 
 from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.records import WorkloadSpec
+from traindyno.worker.job import build_job
 from traindyno.worker.user_file import build_model, load_workload
 from traindyno.worker.workload import Workload
 
@@ -30,6 +32,15 @@ def needs(model_size, depth=2):
 
 def broken():
     raise KeyError("my own bug")
+
+def sized(width=4, depth=1):
+    return nn.Sequential(*[nn.Linear(width, width) for _ in range(depth)])
+
+def takes_all(**sizes):
+    return nn.Linear(sizes["width"], 1)
+
+def without_names(width, /):
+    return nn.Linear(width, 1)
 
 finished = nn.Linear(1, 1)
 
@@ -159,3 +170,35 @@ def test_a_file_that_changed_since_the_study_began_is_not_run(tmp_path: Path) ->
     path.write_text("raise AssertionError('it ran')\n")
     with pytest.raises(TraindynoError, match="has changed since the study began"):
         load_workload(f"{path}:build", source_sha256="0" * 64)
+
+
+def test_arguments_reach_the_function_by_their_names(file: Path) -> None:
+    model = build_model(load_workload(f"{file}:sized", arguments={"depth": 3}))
+    assert len(list(model.children())) == 3
+    assert build_model(load_workload(f"{file}:needs", arguments={"model_size": 7})).in_features == 7
+    assert build_model(load_workload(f"{file}:takes_all", arguments={"width": 5})).in_features == 5
+
+
+def test_an_argument_that_the_function_does_not_take_names_the_nearest_that_it_does(file: Path) -> None:
+    with pytest.raises(UsageError, match="sized takes no argument 'dept'") as raised:
+        load_workload(f"{file}:sized", arguments={"dept": 3})
+    assert raised.value.hint == "did you mean depth? It takes width, depth"
+
+
+@pytest.mark.parametrize("name", ["plain", "without_names"])
+def test_arguments_are_refused_by_what_takes_none_by_name(file: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="takes no argument 'width'") as raised:
+        load_workload(f"{file}:{name}", arguments={"width": 3})
+    assert raised.value.hint == "It takes none"
+
+
+def test_arguments_that_are_still_missing_are_named_beside_those_given(file: Path) -> None:
+    with pytest.raises(TraindynoError, match="requires arguments") as raised:
+        load_workload(f"{file}:needs", arguments={"depth": 3})
+    assert "(model_size)" in raised.value.message
+    assert "called with depth alone" in str(raised.value.hint)
+
+
+def test_a_trial_builds_the_model_that_its_arguments_describe(file: Path) -> None:
+    job = build_job(WorkloadSpec(model=f"{file}:sized", arguments={"depth": 2, "width": 3}))
+    assert [layer.weight.shape for layer in job.model.children()] == [(3, 3), (3, 3)]

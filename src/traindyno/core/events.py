@@ -40,10 +40,13 @@ class TrialProgress(Record, frozen=True):
 
 
 class TrialFinished(Record, frozen=True):
+    """`standing` says how the study stands after it, such as the best so far, where that is worth saying."""
+
     ordinal: int
     expected_trials: int
     record: TrialRecord
     remaining_seconds: float | None
+    standing: str | None = None
 
 
 class Notice(Record, frozen=True):

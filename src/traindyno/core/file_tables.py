@@ -83,6 +83,10 @@ def _choices(kind: Any) -> tuple[str, ...]:
 def _form(kind: Any) -> str:
     if get_origin(kind) in (Union, types.UnionType):
         kind = get_args(kind)[0]
+    if get_origin(kind) is dict:
+        return '{ NAME = VALUE }, such as { optimizer = "sgd" }'
+    if get_origin(kind) is list:
+        return "[VALUE, VALUE], two or more"
     forms = {bool: "true or false", int: "N, a whole number", float: "a number", str: "a text in quotes"}
     return forms.get(kind, "[LOW, HIGH], two numbers")
 

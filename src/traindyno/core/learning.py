@@ -88,7 +88,8 @@ class Learning(Record, frozen=True):
 
     A run that `diverged` lost its numbers; its last evaluation is of what was left. `reached` is the evaluation that
     met the target first, of two in a row; null where none did or none was asked for. `resumed_from` are the steps at
-    which the run went on from a checkpoint. `remarks` are sentences on what it was made with, none of them a warning.
+    which the run went on from a checkpoint. A `pruned` run was ended early as clearly behind others. `remarks` are
+    sentences on what it was made with, none of them a warning.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -106,6 +107,7 @@ class Learning(Record, frozen=True):
     diverged: bool = False
     checkpoint: str | None = None
     resumed_from: tuple[int, ...] = ()
+    pruned: bool = False
     remarks: tuple[str, ...] = ()
 
 

@@ -11,6 +11,7 @@ from traindyno.core.codec import encode
 from traindyno.core.learning import Learning, Noise, NoisePlan, Recipe
 from traindyno.core.loading import Decoder, Feed, Loading
 from traindyno.core.outcomes import Outcome
+from traindyno.core.rounds import Draw, Floor, JobResult, Value
 from traindyno.core.soaking import Series, Soak
 
 Mode = Literal["train", "infer"]
@@ -22,12 +23,27 @@ Determinism = Literal["none", "cudnn", "all"]
 Tf32 = Literal["none", "convolutions", "all"]
 OptimizerKernel = Literal["auto", "loop", "foreach", "fused"]
 TrialKind = Literal[
-    "fit", "speed", "train", "probe", "load", "feed", "pair", "losses", "anatomy", "soak", "learn", "noise"
+    "fit",
+    "speed",
+    "train",
+    "probe",
+    "load",
+    "feed",
+    "pair",
+    "losses",
+    "anatomy",
+    "soak",
+    "learn",
+    "noise",
+    "job",
 ]
 
 
 class WorkloadSpec(Record, frozen=True):
-    """What is trained, named in text. It is built only inside a trial."""
+    """What is trained, named in text. It is built only inside a trial.
+
+    `arguments` are handed to the user's own function that makes the model, or that is the whole training job.
+    """
 
     model: str
     mode: Mode = "train"
@@ -38,6 +54,11 @@ class WorkloadSpec(Record, frozen=True):
     conv1_stride: int | None = None
     source_sha256: str | None = None
     skip_bad: bool = False
+    arguments: dict[str, Value] = {}  # noqa: RUF012 - msgspec copies it
+
+    def __hash__(self) -> int:
+        """A dict has no hash; what stands beside it tells nearly all workloads apart."""
+        return hash((self.model, self.mode, self.data, self.image_size, self.optimizer, self.conv1_stride))
 
     @property
     def runs_user_code(self) -> bool:
@@ -98,7 +119,7 @@ class TrialSpec(Record, frozen=True):
     for those that read the noise of their gradients besides. `trace_path` is where an `anatomy` writes a trace,
     `checkpoints` the folder where a run that learns keeps its state and goes on from, `checkpoints_of` the identity of
     the run they are of where code has moved since, `tensorboard` the folder of its curves; none of the four is part of
-    the trial's identity.
+    the trial's identity. `draw` says what a trial of a tuning round is for, and `floors` when it is ended early.
     """
 
     kind: TrialKind
@@ -115,6 +136,8 @@ class TrialSpec(Record, frozen=True):
     trace_path: str | None = None
     recipe: Recipe | None = None
     noise_plan: NoisePlan | None = None
+    draw: Draw | None = None
+    floors: tuple[Floor, ...] = ()
     checkpoints: str | None = None
     checkpoints_of: str | None = None
     tensorboard: str | None = None
@@ -130,8 +153,8 @@ class TrialSpec(Record, frozen=True):
             del document[unrelated]
         plain = TrialSpec(kind=self.kind, workload=self.workload, settings=self.settings)
         for part, default, fields in (
-            (document, plain, ("feed", "against", "recipe", "noise_plan")),
-            (document["workload"], WorkloadSpec(model=self.workload.model), ("skip_bad",)),
+            (document, plain, ("feed", "against", "recipe", "noise_plan", "draw", "floors")),
+            (document["workload"], WorkloadSpec(model=self.workload.model), ("skip_bad", "arguments")),
             (document["settings"], Settings(batch_size=self.settings.batch_size), _LATER_SETTINGS),
         ):
             for field in fields:
@@ -218,6 +241,7 @@ class Measurement(Record, frozen=True):
     soak: Soak | None = None
     learning: Learning | None = None
     noise: Noise | None = None
+    job: JobResult | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -241,7 +265,10 @@ class Failure(Record, frozen=True):
 
 
 class Conditions(Record, frozen=True):
-    """The state of the device while a trial ran. Unknown is null, never zero."""
+    """The state of the device while a trial ran. Unknown is null, never zero.
+
+    `runs_beside` are those that other processes had in hand when it began or ended, in a study that several may run.
+    """
 
     samples: int = 0
     sm_clock_mhz: tuple[int, int] | None = None
@@ -250,6 +277,7 @@ class Conditions(Record, frozen=True):
     throttle_reasons: tuple[str, ...] = ()
     foreign_processes: int | None = None
     load_average: float | None = None
+    runs_beside: int | None = None
 
 
 class TrialRecord(Record, frozen=True):

@@ -8,6 +8,7 @@ from traindyno.core.base import Record
 from traindyno.core.learning import Equal, NoisePlan, Objective, RateRule, Recipe, Target
 from traindyno.core.loading import Decoder
 from traindyno.core.records import Precision, Settings, WorkloadSpec
+from traindyno.core.rounds import Configuration, Round
 from traindyno.core.setups import Setup
 
 Choice = Literal["recommended", "fastest", "largest"]
@@ -305,6 +306,57 @@ class TargetRequest(Record, frozen=True, tag_field="command", tag="target"):
     settings: Settings | None = None
 
 
+class RoundRequest(Record, frozen=True, tag_field="command", tag="round run"):
+    """A tuning round. `workload`, `settings` and `recipe` are what its job has before any hyperparameter is set.
+
+    The recipe is null where the job is the user's own. `lints` are what the round's file was warned of.
+    """
+
+    workload: WorkloadSpec
+    bench: Bench
+    settings: Settings
+    round: Round
+    recipe: Recipe | None = None
+    lints: tuple[str, ...] = ()
+
+
+class Candidate(Record, frozen=True):
+    """A configuration that fresh seeds are to prove; the incumbent is one of them. `values` are by field of the job.
+
+    `changes` are those of its values that the incumbent has otherwise. `search_score` is what the search saw, which
+    proves nothing.
+    """
+
+    label: str
+    values: Configuration
+    arm: str | None = None
+    changes: Configuration = {}  # noqa: RUF012 - msgspec copies it
+    search_score: float | None = None
+
+
+class AdoptRequest(Record, frozen=True, tag_field="command", tag="round adopt"):
+    """Fresh seeds for `candidates`, of which the first is the incumbent, in the round of the study `round_study`.
+
+    `looks` are the numbers of seeds at which a verdict was or is to be asked for, ascending; every look has its share
+    of the error that all may make together. `first_seed` lies beyond all seeds of the search. `commit` is the user's
+    own code at that time, with `+` where it had changes. `arms` are those that were named to be proved.
+    `failed_checks` are what checks of the round had said against it, and was passed over.
+    """
+
+    workload: WorkloadSpec
+    bench: Bench
+    settings: Settings
+    round: Round
+    round_study: str
+    candidates: tuple[Candidate, ...]
+    looks: tuple[int, ...]
+    first_seed: int
+    recipe: Recipe | None = None
+    commit: str | None = None
+    arms: tuple[str, ...] = ()
+    failed_checks: tuple[str, ...] = ()
+
+
 Request = (
     MaxBatchRequest
     | ThroughputRequest
@@ -320,6 +372,8 @@ Request = (
     | AccuracyRequest
     | NoiseScaleRequest
     | TargetRequest
+    | RoundRequest
+    | AdoptRequest
 )
 
 

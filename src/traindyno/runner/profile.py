@@ -17,7 +17,8 @@ class Profile(Record, frozen=True):
     runs at its power limit if `power_capped` is 1, and has a neighbour that takes so much of the CPUs now and then.
 
     Training that learns needs `least_steps` times 1 + `noise_scale` / batch for each stretch of its way, at the best
-    rate; that is `best_rate` for very large batches. It comes near `best_accuracy`, which varies by `seed_spread`.
+    rate; that is `best_rate` for very large batches. It comes near `best_accuracy`, which varies by `seed_spread`
+    and is `depth_gain` higher for an `mlp:` with a second layer.
     """
 
     limit: int = 1704
@@ -48,6 +49,7 @@ class Profile(Record, frozen=True):
     best_rate: float = 0.25
     best_accuracy: float = 0.95
     seed_spread: float = 0.004
+    depth_gain: float = 0.01
     fail: tuple[tuple[int, Outcome], ...] = ()
 
 

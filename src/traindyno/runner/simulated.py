@@ -20,6 +20,7 @@ from traindyno.core.records import Block, Failure, Measurement, Memory, TrialRec
 from traindyno.runner.profile import Profile
 from traindyno.runner.protocol import Watcher
 from traindyno.runner.simulated_anatomy import anatomy_of
+from traindyno.runner.simulated_job import with_job
 from traindyno.runner.simulated_learning import with_learning
 from traindyno.runner.simulated_loading import batch_seconds, loading_of
 from traindyno.runner.simulated_soak import simulate_soak
@@ -62,6 +63,8 @@ class SimulatedRunner:
             return self._soaked(spec, measurement)
         if spec.kind in ("learn", "noise"):
             return self._learnt(spec, measurement, watcher)
+        if spec.kind == "job":
+            measurement = with_job(self._profile, spec, measurement, _chance(spec))
         seconds = measurement.start_up_seconds + sum(block.seconds for block in measurement.blocks)
         return TrialRecord(spec=spec, outcome=Outcome.OK, seconds=seconds, measurement=measurement)
 
@@ -122,8 +125,7 @@ class SimulatedRunner:
         return TrialRecord(spec=spec, outcome=Outcome.OK, seconds=seconds, measurement=measurement, series=series)
 
     def _learnt(self, spec: TrialSpec, measurement: Measurement, watcher: Watcher) -> TrialRecord:
-        chance = random.Random(hashlib.sha256(f"{spec.kind} {spec.key}".encode()).digest())
-        measurement = with_learning(self._profile, spec, measurement, chance)
+        measurement = with_learning(self._profile, spec, measurement, _chance(spec))
         seconds = measurement.start_up_seconds + sum(block.seconds for block in measurement.blocks)
         if measurement.learning is not None:
             seconds += measurement.learning.evaluation_seconds
@@ -159,6 +161,11 @@ class SimulatedRunner:
             details={"arm": "candidate"} if both else {},
         )
         return TrialRecord(spec=spec, outcome=outcome, seconds=0.5, failure=failure)
+
+
+def _chance(spec: TrialSpec) -> random.Random:
+    """What varies between seeds, and never between two runs of the same trial."""
+    return random.Random(hashlib.sha256(f"{spec.kind} {spec.key}".encode()).digest())
 
 
 def _is_fed(spec: TrialSpec) -> bool:

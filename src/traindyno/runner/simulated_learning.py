@@ -1,6 +1,7 @@
 """A simulated run that learns: accuracy that rises with steps, and the noise of its gradients.
 
-What is left to learn falls by a factor e with each stretch of the way. Data is always there in time.
+What is left to learn falls by a factor e with each stretch of the way. Data is always there in time. What the model
+and its regularisation gain is added to the accuracy at the end of the way, and taken from the loss.
 """
 
 import math
@@ -12,10 +13,13 @@ from msgspec.structs import replace
 from traindyno.core.learning import Evaluation, Learning, Noise, NoiseReading
 from traindyno.core.records import Block, Measurement, TrialSpec
 from traindyno.runner.profile import Profile
+from traindyno.runner.simulated_gains import gain_of
 from traindyno.runner.simulated_pace import Pace
 
 CLASSES = 10
 PLAIN_LOSS, LEAST_LOSS = math.log(CLASSES), 0.2
+LOSS_OF_ACCURACY = 5.0
+"""By how much the loss falls where a model can be so much more accurate."""
 EVALUATION_SHARE = 0.2
 """Examples to evaluate on, beside those to train on."""
 FEW_TO_NORMALISE, LOST_BY_FEW = 16, 0.02
@@ -48,14 +52,17 @@ def with_learning(profile: Profile, spec: TrialSpec, measurement: Measurement, c
 def simulate_learning(profile: Profile, spec: TrialSpec, step_seconds: float, chance: random.Random) -> Learning:
     """The run that the trial's recipe would make; `step_seconds` is how long one step takes."""
     pace = Pace(profile, spec)
-    top = profile.best_accuracy + chance.gauss(0, profile.seed_spread) - _lost_by_norm(pace.norm_examples)
+    gain = gain_of(profile, spec.workload, pace.recipe)
+    lost = _lost_by_norm(pace.norm_examples)
+    top = profile.best_accuracy + chance.gauss(0, profile.seed_spread) - lost + gain
     evaluations: list[Evaluation] = []
     step, way, broken = 0, 0.0, pace.breaking_step
     for planned in _evaluated_steps(pace):
         end = planned if broken is None else min(planned, broken)
         way, step = way + pace.way(step, end), end
-        evaluations.append(_evaluation(pace, step, step_seconds, None if step == broken else way, top, chance))
-        if step == broken or _is_reached(pace, evaluations):
+        place = None if step == broken else way
+        evaluations.append(_evaluation(pace, step, step_seconds, place, top, gain, chance))
+        if step == broken or _is_reached(pace, evaluations) or _is_behind(spec, evaluations):
             break
     return Learning(
         evaluations=tuple(evaluations),
@@ -70,6 +77,7 @@ def simulate_learning(profile: Profile, spec: TrialSpec, step_seconds: float, ch
         norm_examples=pace.norm_examples,
         reached=evaluations[-2] if step != broken and _is_reached(pace, evaluations) else None,
         diverged=step == broken,
+        pruned=step not in (broken, pace.planned_steps) and not _is_reached(pace, evaluations),
     )
 
 
@@ -113,12 +121,13 @@ def _evaluated_steps(pace: Pace) -> list[int]:
 
 
 def _evaluation(
-    pace: Pace, step: int, step_seconds: float, way: float | None, top: float, chance: random.Random
+    pace: Pace, step: int, step_seconds: float, way: float | None, top: float, gain: float, chance: random.Random
 ) -> Evaluation:
     """After so many stretches; null where the numbers were lost."""
     learnt = 0.0 if way is None else 1 - math.exp(-way)
     accuracy = (top - 1 / CLASSES) * learnt + 1 / CLASSES + chance.gauss(0, 0.001)
-    loss = math.nan if way is None else _loss(learnt) + abs(chance.gauss(0, 0.003))
+    gained = LOSS_OF_ACCURACY * gain * learnt
+    loss = math.nan if way is None else _loss(learnt) + abs(chance.gauss(0, 0.003)) - gained
     return Evaluation(
         step=step,
         examples=step * pace.size,
@@ -140,6 +149,11 @@ def _is_reached(pace: Pace, evaluations: list[Evaluation]) -> bool:
     if target is None or len(evaluations) < 2:
         return False
     return all(target.is_met_by(each.accuracy, each.loss) for each in evaluations[-2:])
+
+
+def _is_behind(spec: TrialSpec, evaluations: list[Evaluation]) -> bool:
+    """Whether the last has missed a floor."""
+    return any(floor.is_missed_by(evaluations[-1]) for floor in spec.floors)
 
 
 def _lost_by_norm(examples: int | None) -> float:

@@ -2,7 +2,8 @@
 
 A step at the best rate for its batch B goes 1 / (least_steps · (1 + noise_scale / B)) of a stretch, as gradients with
 this noise scale would have it; at u times that rate it goes u · (2 - u) as far, and at more than `BREAKING` times the
-numbers are lost. The best rate follows the gain of the batch, with Adam its square root.
+numbers are lost. The best rate follows the gain of the batch, with Adam its square root. With SGD it is the one for
+`USUAL_MOMENTUM`: momentum m makes a rate as good as one of rate / (1 - m) without.
 """
 
 import math
@@ -14,6 +15,7 @@ from traindyno.runner.profile import Profile
 
 BREAKING = 4.0
 STEPS_TO_BREAK = 20
+USUAL_MOMENTUM = 0.9
 ADAM_SHARE = 0.02
 """Adam's best rate beside that of SGD."""
 POINTS = 16
@@ -42,8 +44,8 @@ class Pace:
     def best_rate(self) -> float:
         """The rate at which a step goes farthest."""
         gain = 1 / (1 + self.profile.noise_scale / self.size)
-        is_plain = self.spec.workload.optimizer == "sgd"
-        return self.profile.best_rate * (gain if is_plain else ADAM_SHARE * math.sqrt(gain))
+        share = gain / self._hastened if self._is_plain else ADAM_SHARE * math.sqrt(gain)
+        return self.profile.best_rate * share
 
     @property
     def breaking_step(self) -> int | None:
@@ -77,6 +79,15 @@ class Pace:
         if self.recipe.batch_norm == "ghost":
             return min(self.recipe.ghost_size, self.size)
         return self.size // self.recipe.emulated_devices
+
+    @property
+    def _is_plain(self) -> bool:
+        return self.spec.workload.optimizer == "sgd"
+
+    @property
+    def _hastened(self) -> float:
+        """How much farther momentum carries a step than the usual one does."""
+        return (1 - USUAL_MOMENTUM) / (1 - self.recipe.momentum)
 
     @property
     def _warming(self) -> float:

@@ -1,6 +1,7 @@
 """The state of one running trial as seen from outside: what it said, and which deadline is next."""
 
 import json
+import math
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ import msgspec
 from traindyno.core.events import TrialProgress
 from traindyno.core.learning import LEARNING
 from traindyno.core.records import Failure, Measurement
+from traindyno.core.rounds import UNTOLD
 from traindyno.runner.protocol import Clock, Deadlines, Watcher
 
 SETTING_UP = ("start", "device", "model", "data")
@@ -62,7 +64,7 @@ class Watch:
 
     def _remember_gap(self) -> None:
         """How long the steps up to this message took; setting up says nothing about steps."""
-        if self._stage not in SETTING_UP:
+        if self._stage not in (*SETTING_UP, UNTOLD):
             self._longest_gap = max(self._longest_gap, self._clock() - self._last_news)
 
     def _news(
@@ -98,6 +100,8 @@ class Watch:
     def _allowed_silence(self) -> float:
         if self._stage in SETTING_UP:
             return self._deadlines.start_up
+        if self._stage == UNTOLD:
+            return math.inf
         if self._stage == "first step":
             return self._deadlines.first_step
         return max(self._deadlines.step, self._deadlines.patience * self._longest_gap)

@@ -135,7 +135,7 @@ def open_source(spec: WorkloadSpec, progress: Progress | None = None) -> BatchSo
     """The data without the model, which may be missing; a known one is built on shapes alone, for its image size."""
     data = open_data(spec, progress)
     if spec.runs_user_code:
-        return _user_source(load_workload(spec.model, spec.source_sha256), spec, data, [])[0]
+        return _user_source(load_workload(spec.model, spec.source_sha256, spec.arguments), spec, data, [])[0]
     if spec.model:
         return _shape_job(spec, data).source
     return _images_of_any_size(spec) if data is None else source_of(data, spec, None, [])
@@ -173,7 +173,7 @@ def _named_job(spec: WorkloadSpec, data: Data | None, device: torch.device | Non
 def _user_job(spec: WorkloadSpec, data: Data | None) -> Job:
     if spec.conv1_stride is not None:
         raise UsageError("your own model has no choice of conv1 stride", "only ir: models take --conv1-stride")
-    workload = load_workload(spec.model, spec.source_sha256)
+    workload = load_workload(spec.model, spec.source_sha256, spec.arguments)
     model = build_model(workload)
     notes: list[str] = []
     source, advice = _user_source(workload, spec, data, notes)

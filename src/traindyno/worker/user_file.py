@@ -2,8 +2,8 @@
 
 import hashlib
 import importlib.util
-import inspect
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,26 +11,40 @@ from typing import Any
 from torch import nn
 
 from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.rounds import Value
 from traindyno.worker.models.names import nearest
+from traindyno.worker.user_arguments import check_arguments
 from traindyno.worker.workload import Workload
 
 EXAMPLE = "return traindyno.Workload(model=...) or a torch.nn.Module"
 
 
-def load_workload(model: str, source_sha256: str | None = None) -> Workload:
-    """Import the file, if it is still the one the study began with, and call the function.
-
-    What the user's code raises passes through.
-    """
-    path, name = split_path(model)
-    _check_unchanged(path, source_sha256)
-    module = import_file(path)
-    made = _function(module, path, name)()
+def load_workload(
+    model: str, source_sha256: str | None = None, arguments: Mapping[str, Value] | None = None
+) -> Workload:
+    """Call the user's function with the arguments, as keywords; what their code raises passes through."""
+    function = load_function(model, source_sha256)
+    place, given = place_of(model), arguments or {}
+    check_arguments(function, place, given.keys())
+    made = function(**given)
     if isinstance(made, Workload):
         return made
     if isinstance(made, nn.Module):
         return Workload(made)
-    raise TraindynoError(f"{path.name}:{name} returned a {type(made).__name__}", EXAMPLE)
+    raise TraindynoError(f"{place} returned a {type(made).__name__}", EXAMPLE)
+
+
+def load_function(model: str, source_sha256: str | None = None, example: str = EXAMPLE) -> Any:
+    """Import the file, if it is still the one the study began with, and find the function in it."""
+    path, name = split_path(model)
+    _check_unchanged(path, source_sha256)
+    return _function(import_file(path), path, name, example)
+
+
+def place_of(model: str) -> str:
+    """`own.py:workload`, as messages name a function."""
+    path, name = split_path(model)
+    return f"{path.name}:{name}"
 
 
 def _check_unchanged(path: Path, source_sha256: str | None) -> None:
@@ -82,36 +96,20 @@ def import_file(path: Path) -> ModuleType:
     return module
 
 
-def _function(module: ModuleType, path: Path, name: str) -> Any:
-    """The function of that name, if it is one that can be called without arguments."""
+def _function(module: ModuleType, path: Path, name: str, example: str) -> Any:
     found = getattr(module, name, None)
     if found is None:
-        raise _missing(module, path, name)
+        raise _missing(module, path, name, example)
     if isinstance(found, nn.Module | Workload) or not callable(found):
         raise TraindynoError(
             f"{path.name}:{name} is a {type(found).__name__}, not a function",
-            f"write def {name}(): {EXAMPLE}",
-        )
-    needed = _required_arguments(found)
-    if needed:
-        raise TraindynoError(
-            f"{path.name}:{name} requires arguments ({', '.join(needed)})",
-            "it is called without any: give them defaults, or write a function without arguments around it",
+            f"write def {name}(): {example}",
         )
     return found
 
 
-def _missing(module: ModuleType, path: Path, name: str) -> UsageError:
+def _missing(module: ModuleType, path: Path, name: str, example: str) -> UsageError:
     public = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
     likely = nearest(name, public) or public[:5]
-    hint = f"it has {', '.join(likely)}" if likely else f"define it: def {name}(): {EXAMPLE}"
+    hint = f"it has {', '.join(likely)}" if likely else f"define it: def {name}(): {example}"
     return UsageError(f"{path.name} has no function {name!r}", hint)
-
-
-def _required_arguments(function: Any) -> list[str]:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [p.name for p in parameters if p.default is p.empty and p.kind not in variable]

@@ -11,6 +11,7 @@ from torch import nn
 
 from traindyno.core.learning import Recipe, Target
 from traindyno.core.records import Settings
+from traindyno.core.rounds import Floor
 from traindyno.worker.devices import CpuDevice
 from traindyno.worker.handing import signature_of
 from traindyno.worker.learning.loop import Loop
@@ -25,6 +26,7 @@ class Clockwork:
     """Steps of one second and evaluations of a hundred, by a clock of its own. Losses are the numbers of the steps."""
 
     batch_size, processes = BATCH, ALONE
+    floors: tuple[Floor, ...] = ()
     settings = Settings(batch_size=BATCH)
     data = SimpleNamespace(
         training_examples=EXAMPLES,

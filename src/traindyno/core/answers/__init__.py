@@ -49,6 +49,22 @@ from traindyno.core.answers.loading import (
     StallsAnswer,
     WorkerPoint,
 )
+from traindyno.core.answers.rounds import (
+    AdoptAnswer,
+    ArmRow,
+    BestFound,
+    BestOfK,
+    CandidateRow,
+    Check,
+    DraftAnswer,
+    Importance,
+    IsolationRow,
+    LedgerAnswer,
+    LedgerEntry,
+    Origin,
+    RangeProposal,
+    RoundAnswer,
+)
 from traindyno.core.answers.steps import (
     AnatomyAnswer,
     AnatomySize,
@@ -78,27 +94,41 @@ Answer = (
     | AccuracyAnswer
     | NoiseScaleAnswer
     | TargetAnswer
+    | RoundAnswer
+    | AdoptAnswer
+    | LedgerAnswer
 )
 
 __all__ = [
     "AccuracyAnswer",
     "AccuracyRow",
+    "AdoptAnswer",
     "AnatomyAnswer",
     "AnatomySize",
     "Answer",
+    "ArmRow",
     "Attempt",
     "BatchTime",
+    "BestFound",
+    "BestOfK",
+    "CandidateRow",
+    "Check",
     "Combination",
     "CompareAnswer",
     "CompareRow",
     "CpuScaling",
     "CurvePoint",
     "Document",
+    "DraftAnswer",
     "ExpectedRate",
     "Finalist",
     "FindAnswer",
     "Headroom",
+    "Importance",
     "Interval",
+    "IsolationRow",
+    "LedgerAnswer",
+    "LedgerEntry",
     "LoaderAnswer",
     "LoaderEffect",
     "LoaderSettings",
@@ -106,12 +136,15 @@ __all__ = [
     "MemoryModel",
     "NoiseScaleAnswer",
     "NoiseWindow",
+    "Origin",
     "PhaseCost",
     "PlanAnswer",
     "PlanRow",
     "Quantity",
+    "RangeProposal",
     "Rehearsal",
     "Remedy",
+    "RoundAnswer",
     "RowComparison",
     "SoakAnswer",
     "StallCause",

@@ -40,7 +40,7 @@ def _to_infer_on(labels: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def _loaded() -> Any:
     try:
-        from sklearn.datasets import load_digits  # type: ignore[import-untyped]
+        from sklearn.datasets import load_digits
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "sklearn":
             raise

@@ -8,6 +8,7 @@ from traindyno.worker.devices import Device
 from traindyno.worker.kinds.anatomy import measure_anatomy
 from traindyno.worker.kinds.feed import measure_feed
 from traindyno.worker.kinds.fit import measure_fit
+from traindyno.worker.kinds.job import measure_job
 from traindyno.worker.kinds.learn import measure_learn
 from traindyno.worker.kinds.load import measure_load
 from traindyno.worker.kinds.losses import measure_losses
@@ -32,4 +33,5 @@ KINDS: dict[str, Kind] = {
     "soak": measure_soak,
     "learn": measure_learn,
     "noise": measure_noise,
+    "job": measure_job,
 }

@@ -100,5 +100,6 @@ def _learning(course: Course, story: Story, checkpoints: Checkpoints | None) -> 
         diverged=story.diverged,
         checkpoint=None if checkpoints is None else str(checkpoints.last),
         resumed_from=story.resumed_from,
+        pruned=story.pruned,
         remarks=course.remarks,
     )

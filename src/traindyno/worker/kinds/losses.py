@@ -3,13 +3,11 @@
 import contextlib
 import itertools
 import math
-import random
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
-import numpy as np
 import torch
 
 from traindyno.core.errors import UsageError
@@ -26,6 +24,7 @@ from traindyno.worker.devices import Device
 from traindyno.worker.job import Job
 from traindyno.worker.kinds.loads import skipping
 from traindyno.worker.kinds.summary import measurement_of
+from traindyno.worker.learning.randomness import seed_others
 from traindyno.worker.steps import NonfiniteLossError, Step, make_fed_step
 from traindyno.worker.timing import time_block
 
@@ -44,7 +43,7 @@ def measure_losses(spec: TrialSpec, device: Device, channel: Channel) -> Measure
         raise UsageError("there are no losses without training", "use --mode train")
     start = time.monotonic()
     prepare(spec, device, channel)
-    _seed_others(spec.seed)
+    seed_others(spec.seed)
     job = build(spec, device, channel)
     job.first_loss_scale = LOSS_SCALE
     channel.phase("data")
@@ -97,12 +96,6 @@ def _run(step: Step, steps: int, device: Device, channel: Channel) -> list[Block
         done += blocks[-1].steps
         channel.step(done, blocks[-1].seconds / blocks[-1].steps)
     return blocks
-
-
-def _seed_others(seed: int) -> None:
-    """What the user's own data code may draw from, besides torch."""
-    random.seed(seed)
-    np.random.seed(seed)
 
 
 @contextlib.contextmanager

@@ -2,11 +2,9 @@
 
 import contextlib
 import os
-import random
 from collections.abc import Iterator
 
 import msgspec
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
@@ -25,6 +23,7 @@ from traindyno.worker.learning.heads import freeze_all_but_head
 from traindyno.worker.learning.normalising import check_not_normalising, normalise
 from traindyno.worker.learning.optimising import optimizer_of
 from traindyno.worker.learning.processes import Processes, device_of, joined, place_of
+from traindyno.worker.learning.randomness import seed_others
 from traindyno.worker.learning.schedule import planned_steps, rate_of
 from traindyno.worker.learning.weights import load_weights
 from traindyno.worker.losses import check_not_smoothed
@@ -42,7 +41,7 @@ def open_course(spec: TrialSpec, device: Device, channel: Channel) -> Iterator["
     share = msgspec.structs.replace(spec.settings, batch_size=processes.share_of(spec.settings.batch_size))
     own = msgspec.structs.replace(spec, settings=share)
     prepare(own, device, channel)
-    _seed_others(spec.seed)
+    seed_others(spec.seed)
     with joined(processes, device), contextlib.ExitStack() as stack:
         adapter = _Adapter(spec.recipe, processes, share, on_gpu=device.torch_device.type == "cuda")
         job = build(own, device, channel, adapter.adapt)
@@ -99,7 +98,7 @@ class Course:
         self.job, self.model, self.data = job, job.model, data
         self.device, self.channel, self.processes = device, channel, processes
         self.norm_examples, self._head = adapter.norm_examples, adapter.head
-        self.batch_size = spec.settings.batch_size
+        self.batch_size, self.floors = spec.settings.batch_size, spec.floors
         self.steps_per_epoch = data.training_examples / self.batch_size
         self.planned_steps = planned_steps(self.recipe, data.training_examples, self.batch_size)
         self.step_count = 0
@@ -175,9 +174,3 @@ class Course:
 def _in_parallel(model: nn.Module, device: Device) -> nn.Module:
     numbers = None if device.torch_device.type == "cpu" else [device.torch_device.index]
     return DistributedDataParallel(model, device_ids=numbers)
-
-
-def _seed_others(seed: int) -> None:
-    """What the user's own code may draw from, besides torch."""
-    random.seed(seed)
-    np.random.seed(seed % 2**32)

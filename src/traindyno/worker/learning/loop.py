@@ -30,9 +30,10 @@ class Loop:
     run that waits for its data would seem the faster, the more often it is evaluated.
 
     A loss that is no longer finite ends the run; it is looked at about once a second, and at every evaluation. If it is
-    the data's fault, that is an error; a loss of the evaluation alone is noted, and training goes on. A run
-    that is asked to end keeps its state first, and then tells how far it was by one evaluation more. One that goes on
-    in another process has paid for a first step before: there the first counts as a usual one.
+    the data's fault, that is an error; a loss of the evaluation alone is noted, and training goes on. An evaluation
+    that misses one of the course's floors ends the run as well. A run that is asked to end keeps its state first, and
+    then tells how far it was by one evaluation more. One that goes on in another process has paid for a first step
+    before: there the first counts as a usual one.
     """
 
     def __init__(
@@ -87,7 +88,8 @@ class Loop:
     def _over(self, story: Story) -> bool:
         course = self._course
         confirmed = reached(course.recipe.target, story.evaluations)
-        return story.diverged or confirmed is not None or course.step_count >= course.planned_steps
+        done = course.step_count >= course.planned_steps
+        return story.diverged or story.pruned or confirmed is not None or done
 
     def _stretch(self, goal: int, usual_step_seconds: float | None) -> tuple[Block, float]:
         """Steps up to the goal, a pause or the loss of all numbers; the sum of their losses, as a mean of processes."""
@@ -151,7 +153,7 @@ class Loop:
             learning_rate=course.rate(course.step_count - 1),
         )
         course.channel.step(course.step_count, block.seconds / block.steps, course.planned_steps, accuracy)
-        return msgspec.structs.replace(
+        story = msgspec.structs.replace(
             story,
             blocks=blocks,
             evaluations=(*story.evaluations, evaluation),
@@ -160,6 +162,11 @@ class Loop:
             pending_loss=0.0,
             diverged=is_lost(course, training_loss, loss),
         )
+        return msgspec.structs.replace(story, pruned=not self._over(story) and self._behind(evaluation))
+
+    def _behind(self, evaluation: Evaluation) -> bool:
+        """Whether a run that could go on need not, because others were clearly better at this point."""
+        return any(floor.is_missed_by(evaluation) for floor in self._course.floors)
 
     def _evaluation(self) -> tuple[float, float | None]:
         """The first in this process may compile the model once more, and so may take as long as a first step."""

@@ -1,10 +1,16 @@
-"""The states of all random generators of a process, as plain values that a checkpoint can hold."""
+"""The random generators of a process: their seeds, and their states as plain values that a checkpoint can hold."""
 
 import random
 from typing import Any
 
 import numpy as np
 import torch
+
+
+def seed_others(seed: int) -> None:
+    """What the user's own code may draw from, besides torch."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
 
 
 def random_state(device: torch.device) -> dict[str, Any]:

@@ -15,7 +15,8 @@ class Story(Record, frozen=True):
 
     `blocks` are the stretches between evaluations by the training clock, which stands still while anything else is
     done. `first_step_seconds` are part of the first stretch. `pending` are steps since the last evaluation, of a run
-    that was kept between two, and `pending_loss` is the sum of their losses.
+    that was kept between two, and `pending_loss` is the sum of their losses. A `pruned` run has missed a
+    floor, and is over.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -23,6 +24,7 @@ class Story(Record, frozen=True):
     evaluation_seconds: float = 0.0
     first_step_seconds: float | None = None
     diverged: bool = False
+    pruned: bool = False
     resumed_from: tuple[int, ...] = ()
     pending: Block | None = None
     pending_loss: float = 0.0

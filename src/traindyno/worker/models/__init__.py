@@ -23,6 +23,11 @@ def build_named_model(spec: WorkloadSpec) -> ImageModel:
         raise unknown_family(spec.model)
     if spec.conv1_stride is not None and family != "ir":
         raise UsageError(f"{spec.model} has no choice of conv1 stride", "only ir: models take --conv1-stride")
+    if spec.arguments:
+        raise UsageError(
+            f"{spec.model} takes no arguments ({', '.join(spec.arguments)})",
+            "only a function of your own does, as in path/to/file.py:function; what is known by name is chosen by name",
+        )
     if spec.classes is not None and spec.classes < 2:
         raise UsageError(f"{spec.classes} classes cannot be told apart", "give --classes 2 or more")
     return FAMILIES[family](name, spec)
