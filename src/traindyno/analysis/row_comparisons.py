@@ -41,7 +41,7 @@ def compare_rows(first: Sample, others: Sequence[Sample]) -> tuple[RowComparison
     """Every other row against the first: shares, whose differences are told in points of a hundred."""
     tests = max(1, sum(len(other.values) > 1 for other in others))
     raw = [_welch(first, other, tests) for other in others]
-    corrected = _holm([each.p_value for each in raw])
+    corrected = holm([each.p_value for each in raw])
     return tuple(
         msgspec.structs.replace(each, p_value=p_value, verdict=_verdict(each, p_value, tests))
         for each, p_value in zip(raw, corrected, strict=True)
@@ -65,7 +65,7 @@ def _welch(first: Sample, second: Sample, tests: int) -> RowComparison:
     difference = second.mean - first.mean
     if min(len(first.values), len(second.values)) < 2:
         return msgspec.structs.replace(nothing, difference=difference)
-    error, freedom = _standard_error(first, second)
+    error, freedom = standard_error(first, second)
     if error == 0:
         return msgspec.structs.replace(nothing, difference=difference)
     half = quantile(1 - LEVEL / 2, freedom) * error
@@ -78,7 +78,7 @@ def _welch(first: Sample, second: Sample, tests: int) -> RowComparison:
     )
 
 
-def _standard_error(first: Sample, second: Sample) -> tuple[float, float]:
+def standard_error(first: Sample, second: Sample) -> tuple[float, float]:
     """That of the difference of means, and Welch's degrees of freedom."""
     one, two = (each.variance / len(each.values) for each in (first, second))
     if one + two == 0:
@@ -87,7 +87,7 @@ def _standard_error(first: Sample, second: Sample) -> tuple[float, float]:
     return math.sqrt(one + two), freedom
 
 
-def _holm(p_values: Sequence[float | None]) -> list[float | None]:
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """The smallest counts as often as there are tests, the next once less, and none below the one before it."""
     known = sorted((value, index) for index, value in enumerate(p_values) if value is not None)
     corrected: list[float | None] = [None] * len(p_values)

@@ -29,6 +29,17 @@ class Strategy(Protocol):
         ...
 
 
+class SharedStrategy(Protocol):
+    """Decides what to measure next in a study that several processes run at once.
+
+    It is told what has ended and what is in anyone's hands now, and never proposes either again.
+    """
+
+    def ask(self, finished: Sequence[TrialRecord], running: Sequence[TrialSpec]) -> Proposal | None:
+        """The next trial, or None when there is nothing to start now; if nothing runs either, that is the end."""
+        ...
+
+
 def at_batch_size(template: TrialSpec, batch_size: int, **changes: object) -> TrialSpec:
     """The template's trial at another batch size."""
     settings = msgspec.structs.replace(template.settings, batch_size=batch_size)

@@ -1,0 +1,1 @@
+"""What the runs of a tuning round have shown."""
