@@ -4,13 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from traindyno.api import accuracy as accuracy
+    from traindyno.api import adopt_round as adopt_round
+    from traindyno.api import analyse_round as analyse_round
     from traindyno.api import anatomy as anatomy
     from traindyno.api import compare as compare
     from traindyno.api import find as find
     from traindyno.api import loader as loader
     from traindyno.api import max_batch as max_batch
+    from traindyno.api import next_round as next_round
     from traindyno.api import noise_scale as noise_scale
     from traindyno.api import plan as plan
+    from traindyno.api import round_ledger as round_ledger
+    from traindyno.api import run_round as run_round
     from traindyno.api import soak as soak
     from traindyno.api import stalls as stalls
     from traindyno.api import switches as switches
@@ -40,6 +45,11 @@ _LAZY = {
     "target": "traindyno.api",
     "accuracy": "traindyno.api",
     "noise_scale": "traindyno.api",
+    "run_round": "traindyno.api",
+    "adopt_round": "traindyno.api",
+    "round_ledger": "traindyno.api",
+    "analyse_round": "traindyno.api",
+    "next_round": "traindyno.api",
     "compare": "traindyno.api",
     "apply": "traindyno.worker.applying",
     "Settings": "traindyno.core.records",
@@ -52,14 +62,19 @@ __all__ = [
     "Workload",
     "__version__",
     "accuracy",
+    "adopt_round",
+    "analyse_round",
     "anatomy",
     "apply",
     "compare",
     "find",
     "loader",
     "max_batch",
+    "next_round",
     "noise_scale",
     "plan",
+    "round_ledger",
+    "run_round",
     "soak",
     "stalls",
     "switches",

@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from traindyno.app.attempt import TrialFailedError
 from traindyno.app.context import Context
 from traindyno.app.library import study_document
 from traindyno.app.resume import resume
 from traindyno.app.sources import hash_source
-from traindyno.app.study import TrialFailedError, open_study
+from traindyno.app.study import open_study
 from traindyno.app.train import train
 from traindyno.app.workshop import open_workshop
 from traindyno.core.errors import BudgetSpentError

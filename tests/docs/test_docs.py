@@ -17,7 +17,8 @@ import pytest
 from docs.markdown import DOCS, anchors, code_blocks, code_spans, links, pages, prose, section, sections, table_rows
 from docs.transcripts import TRANSCRIPT, comparable, plain_terminal, run
 from traindyno.cli.main import COMMANDS
-from traindyno.core import anatomy, answers, learning, loading, machine, records, requests, setups, soaking
+from traindyno.cli.round import COMMANDS as ROUND_COMMANDS
+from traindyno.core import anatomy, answers, learning, loading, machine, records, requests, rounds, setups, soaking
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.report.document import trial_entry
 from traindyno.runner.choose import WORKER_ENTRY
@@ -48,6 +49,10 @@ OTHER_RECORDS = (
     requests.TrainRequest, learning.Recipe, learning.Learning, learning.Evaluation,
     requests.NoiseScaleRequest, learning.NoisePlan, learning.Noise, learning.NoiseReading,
     requests.AccuracyRequest,
+    requests.RoundRequest, requests.AdoptRequest, requests.Candidate,
+    rounds.Round, rounds.Goal, rounds.RoundJob, rounds.RoundMetric, rounds.RoundBudget, rounds.Seeds,
+    rounds.Parameter, rounds.Range, rounds.Draw, rounds.RoundTrial, rounds.CurvePlace,
+    rounds.JobResult, rounds.JobPoint,
 )  # fmt: skip
 """Records besides the answers that stand in a document."""
 
@@ -94,7 +99,12 @@ def test_every_field_of_a_trial_is_documented() -> None:
     )
     recipe = learning.Recipe(learning_rate=0.1, steps=5)
     learns = SimulatedRunner(Profile()).run(msgspec.structs.replace(spec, kind="learn", recipe=recipe), Watcher(), None)
-    entries = [trial_entry(record) for record in (runs, fails, soaks, pairs, learns)]
+    draw = rounds.Draw(phase="search", arm="", index=0, values={})
+    workload = msgspec.structs.replace(spec.workload, arguments={"width": 64})
+    drawn = SimulatedRunner(Profile()).run(
+        msgspec.structs.replace(spec, kind="learn", workload=workload, recipe=recipe, draw=draw), Watcher(), None
+    )
+    entries = [trial_entry(record) for record in (runs, fails, soaks, pairs, learns, drawn)]
     assert set(documented_fields("trials")) == {name for entry in entries for name in entry}
 
 
@@ -104,9 +114,16 @@ def documented_options(text: str) -> dict[str, str]:
     return {option: row[1] for row in rows for option in re.findall(r"(?<![\w-])--?[a-z][a-z0-9-]*", row[0])}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+def described_commands() -> dict[str, click.Command]:
+    """The title of a section of the page → what it describes; every command of `round` has one of its own."""
+    plain = {name: importlib.import_module(module).command for name, (module, _) in COMMANDS.items()}
+    group = plain.pop("round")
+    return plain | {f"round {name}": group.load(name) for name in ROUND_COMMANDS}
+
+
+@pytest.mark.parametrize("name", described_commands())
 def test_a_command_s_page_names_exactly_its_options_with_their_defaults(name: str) -> None:
-    command: click.Command = importlib.import_module(COMMANDS[name][0]).command
+    command = described_commands()[name]
     own = section(COMMANDS_PAGE, name)
     documented = documented_options(own.body)
     groups = {link.removeprefix("#") for link in links(own.body) if link.endswith("-options")}

@@ -327,6 +327,19 @@ class LedgerContract(ABC):
         trial = self.commit(ledger, study, record)
         assert ledger.lease(trial, "bob", 60) is None
 
+    def test_the_moment_of_a_result_is_that_of_its_latest_attempt(
+        self, ledger: Ledger, study: StudyRow, clock: FakeClock
+    ) -> None:
+        assert ledger.moments(study.id) == {}
+        trial = ledger.enqueue(study.id, spec_of(1), 1)
+        for outcome in (Outcome.KILLED, Outcome.TIMEOUT):
+            lease = ledger.lease(trial, "alice", 60)
+            assert lease is not None
+            ledger.commit(lease, failed(spec_of(1), outcome))
+            clock.seconds += 100
+        ledger.finish(study.name, "done", None)
+        assert ledger.moments(study.id) == {spec_of(1).key: "2023-11-14T22:15:00+00:00"}
+
     @pytest.mark.parametrize("outcome", sorted(REPEATABLE))
     def test_a_repeatable_outcome_is_run_again_and_its_first_attempt_kept(
         self, ledger: Ledger, study: StudyRow, outcome: Outcome

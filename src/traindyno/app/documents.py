@@ -3,7 +3,7 @@
 from typing import Any
 
 from traindyno.app.cut_short import cut_warning
-from traindyno.app.study import Study
+from traindyno.app.held_study import HeldStudy
 from traindyno.core.answers import Document
 from traindyno.core.codec import plain
 from traindyno.core.requests import Request
@@ -11,7 +11,7 @@ from traindyno.report.document import trial_entry
 
 
 def finished_document(
-    study: Study, request: Request, answer: Any, warnings: tuple[str, ...], hint: str | None
+    study: HeldStudy, request: Request, answer: Any, warnings: tuple[str, ...], hint: str | None
 ) -> Document:
     """Commit the answer and give the whole document. A study that was cut short says how to go on."""
     if study.workshop.neighbour is not None:

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from traindyno.analysis.probes import nothing_to_load
+from traindyno.app.attempt import TrialFailedError
 from traindyno.app.loader_workload import has_data
-from traindyno.app.study import Study, TrialFailedError
+from traindyno.app.study import Study
 from traindyno.core.records import TrialRecord, WorkloadSpec
 from traindyno.search.strategy import Strategy
 

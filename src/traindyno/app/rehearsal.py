@@ -18,6 +18,9 @@ from traindyno.app.loader import loader_strategy, loader_template
 from traindyno.app.loader_workload import check_loader, data_of, has_data, usable_cpus
 from traindyno.app.noise_scale import check_noise_scale, noise_plan
 from traindyno.app.noise_scale import plan_lines as noise_lines
+from traindyno.app.rounds.plan import round_lines
+from traindyno.app.rounds.requests import check_round_request
+from traindyno.app.rounds.run import question_of
 from traindyno.app.soak import check_soak, soak_plan
 from traindyno.app.specs import STEPS
 from traindyno.app.stalls import stalls_plan, with_sources
@@ -44,6 +47,7 @@ from traindyno.core.requests import (
     LoaderRequest,
     MaxBatchRequest,
     NoiseScaleRequest,
+    RoundRequest,
     SoakRequest,
     StallsRequest,
     SwitchesRequest,
@@ -52,6 +56,7 @@ from traindyno.core.requests import (
     TrainRequest,
     VerifyRequest,
 )
+from traindyno.core.round_space import planned_trials
 from traindyno.core.units import count_of, format_bytes, format_seconds
 from traindyno.machine.gpu import open_reader
 from traindyno.report.wording import of_ranks
@@ -252,6 +257,19 @@ def rehearse_target(request: TargetRequest) -> Rehearsal:
     cost = f"about {count_of(expected, 'trial')}, {limit}"
     precision = " and ".join(dict.fromkeys(each.settings.precision for each in request.contenders)) or bench.precision
     return _told("target", bench, precision, expected, math.inf if budget is None else budget, [*lines, cost])
+
+
+def rehearse_round(request: RoundRequest) -> Rehearsal:
+    """The gate, and then the search in every arm; how long a run takes, the first one tells."""
+    bench = _settled(request.bench)
+    request = msgspec.structs.replace(request, bench=bench)
+    check_round_request(request)
+    expected, budget = planned_trials(request.round), bench.time_budget_seconds
+    runs = "as many runs as there is time for" if expected is None else f"about {count_of(expected, 'run')}"
+    limit = "as long as they take" if budget is None else f"at most {format_seconds(budget)}"
+    seconds = math.inf if budget is None else budget
+    lines = [f"round {request.round.name}: {question_of(request.round)}", *round_lines(request), f"{runs}, {limit}"]
+    return _told("round run", bench, bench.precision, expected or 0, seconds, lines)
 
 
 def rehearse_find(request: FindRequest, *, data_is_there: bool = True) -> Rehearsal:

@@ -13,6 +13,7 @@ from traindyno.app.loader import loader
 from traindyno.app.max_batch import max_batch
 from traindyno.app.noise_scale import noise_scale
 from traindyno.app.plan import plan
+from traindyno.app.rounds.run import run_round
 from traindyno.app.soak import soak
 from traindyno.app.sources import NamedAgain, moved_code
 from traindyno.app.stalls import stalls
@@ -25,6 +26,7 @@ from traindyno.core.answers import Document
 from traindyno.core.errors import UsageError
 from traindyno.core.requests import (
     AccuracyRequest,
+    AdoptRequest,
     AnatomyRequest,
     FindRequest,
     LoaderRequest,
@@ -32,6 +34,7 @@ from traindyno.core.requests import (
     NoiseScaleRequest,
     PlanRequest,
     Request,
+    RoundRequest,
     SoakRequest,
     StallsRequest,
     SwitchesRequest,
@@ -111,3 +114,10 @@ def _asked_again(request: Request, context: Context, named_again: NamedAgain, se
             return noise_scale(request, context)
         case TargetRequest():
             return target(request, context)
+        case RoundRequest():
+            return run_round(request, context)
+        case AdoptRequest():
+            # It needs scipy, which other studies do without.
+            from traindyno.app.rounds.adopt import adopt
+
+            return adopt(request, context)

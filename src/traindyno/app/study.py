@@ -1,109 +1,42 @@
 """Driving a study: ask the strategy, run the trial, commit its outcome, and so on until there is an answer."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from traindyno.analysis.probes import counts, not_applicable
-from traindyno.app.checkpoints import DAMAGED, forget_checkpoints, with_checkpoints
+from traindyno.app.attempt import LEASE_SECONDS, REPEATABLE, Attempt, TrialFailedError
 from traindyno.app.context import Context
-from traindyno.app.cut_short import kept_beside, new_notes, run_seconds, where_time_went, without_cut
+from traindyno.app.cut_short import kept_beside, new_notes, run_seconds, without_cut
+from traindyno.app.held_study import HeldStudy
 from traindyno.app.preparing import PREPARING
-from traindyno.app.sources import relocated
-from traindyno.app.watching import StudyWatcher
 from traindyno.app.workshop import Workshop
-from traindyno.core.codec import plain
-from traindyno.core.errors import BudgetSpentError, StoppedError, TraindynoError, UsageError
-from traindyno.core.events import Notice, StudyFinished, StudyStarted, TrialFinished, TrialStarted
+from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.events import Notice, StudyStarted, TrialFinished, TrialStarted
 from traindyno.core.machine import MachineFacts
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import TrialRecord, TrialSpec
-from traindyno.core.requests import Request, TrainRequest
-from traindyno.core.resuming import resume_command
+from traindyno.core.records import TrialRecord
+from traindyno.core.requests import Request
 from traindyno.search.strategy import Proposal, Strategy
-from traindyno.store.ledger import Lease, StudyRow, StudyState, owner_here
+from traindyno.store.ledger import Lease, StudyRow, owner_here
 
-LEASE_SECONDS = 120.0
-SHORTEST_SECONDS = 60.0
-"""A budget shorter than this is rarely long enough for anything."""
 RETRIES = 2
-REPEATABLE = (Outcome.INTERRUPTED, Outcome.KILLED, Outcome.INFRASTRUCTURE)
 
 
-class TrialFailedError(TraindynoError):
-    """The user's own code or data stopped the study; the traceback is theirs."""
-
-    def __init__(self, record: TrialRecord) -> None:
-        assert record.failure is not None
-        failure = record.failure
-        super().__init__(failure.message, failure.remedy)
-        self.record = record
-        usage = failure.error_type in ("UsageError", "NothingToLoadError")
-        ours = usage or failure.error_type in ("TraindynoError", "DoesNotApplyError", "BadBatchError", DAMAGED)
-        self.traceback = None if ours else failure.traceback
-        self.exit_code = 2 if usage else 1
-
-
-class Study:
+class Study(HeldStudy):
     """One study in the ledger, held by this process while it runs."""
 
     def __init__(self, workshop: Workshop, row: StudyRow, context: Context, title: str) -> None:
-        self.row, self.workshop, self.title = row, workshop, title
-        self._context = context
-        self._owner = owner_here()
-        self._start = time.monotonic()
         committed = workshop.ledger.trials(row.id)
         self._done = _settled(committed)
         self._cut_short = [record for record in committed if record.outcome is Outcome.INTERRUPTED]
         self._resumed = len(self._done)
-        self._resumed_seconds = sum(record.seconds for record in self._done)
-        self.cut: str | None = None
-        self._gained = False
-        self._cut_phase: str | None = None
+        super().__init__(workshop, row, context, title)
 
     @property
     def records(self) -> list[TrialRecord]:
         return self._done
-
-    @property
-    def resume_command(self) -> str:
-        """What to type to go on: code of the user's own must be named again, and the store must be the same.
-
-        A time budget in which nothing was gained is not proposed again.
-        """
-        if self.cut == "budget" and not self._gained:
-            return self.longer_command
-        return self.resume_within(self._context.time_budget_seconds)
-
-    def resume_within(self, budget_seconds: float | None) -> str:
-        """The same with a time budget for the rest."""
-        budget = [] if budget_seconds is None else ["--time-budget", _typed(budget_seconds)]
-        return f"{resume_command(self.row.name, self.row.request, self._context.moved, *budget)}{self.store_option}"
-
-    @property
-    def longer_command(self) -> str:
-        """What to type to go on with more time than there was: twice as much, and a minute at least."""
-        budget = self.workshop.bench.time_budget_seconds
-        return self.resume_within(None if budget is None else max(SHORTEST_SECONDS, 2 * budget))
-
-    @property
-    def store_option(self) -> str:
-        return self._context.store_option
-
-    @property
-    def seconds(self) -> float:
-        """Time spent on the study, including earlier parts of a resumed one."""
-        return self._resumed_seconds + time.monotonic() - self._start
-
-    @property
-    def seconds_left(self) -> float | None:
-        """What is left of the time budget; null where there is none."""
-        budget = self.workshop.bench.time_budget_seconds
-        return None if budget is None else max(0.0, budget - (time.monotonic() - self._start))
 
     def drive(
         self,
@@ -148,73 +81,48 @@ class Study:
         raise AssertionError("the last attempt always returns")
 
     def _attempt(self, proposal: Proposal) -> TrialRecord:
-        ledger, ordinal = self.workshop.ledger, len(self._done) + 1
+        attempt, ordinal = self._leased(proposal), len(self._done) + 1
+        expected = max(proposal.expected_trials, ordinal)
+        self._context.emit(
+            TrialStarted(ordinal=ordinal, expected_trials=expected, spec=proposal.spec, reason=proposal.reason)
+        )
+        record = self._kept(attempt, self._run(attempt))
+        remaining = self._remaining(expected, record)
+        self._context.emit(
+            TrialFinished(ordinal=ordinal, expected_trials=expected, record=record, remaining_seconds=remaining)
+        )
+        return record
+
+    def _leased(self, proposal: Proposal) -> Attempt:
+        """The proposed trial in our own hands."""
+        ledger, ordinal, goes_on = self.workshop.ledger, len(self._done) + 1, proposal.spec.checkpoints is not None
         trial_id = ledger.enqueue(self.row.id, proposal.spec, ordinal)
-        goes_on = proposal.spec.checkpoints is not None
         lease = ledger.lease(trial_id, self._owner, LEASE_SECONDS, goes_on=goes_on)
         if lease is None:
             raise TraindynoError(
                 f"trial {ordinal} of study {self.row.name!r} is held by another process",
                 "wait until that run has ended",
             )
-        expected = max(proposal.expected_trials, ordinal)
-        self._context.emit(
-            TrialStarted(ordinal=ordinal, expected_trials=expected, spec=proposal.spec, reason=proposal.reason)
-        )
-        watcher = StudyWatcher(
-            self.workshop,
-            self._context,
-            self._stopped,
-            lambda: self._renew(lease),
-            takes_readings=proposal.spec.kind == "soak",
-        )
         log = self.workshop.log_folder / self.row.name / f"{ordinal:04d}.log"
+        return Attempt(self.workshop, self._context, self.row.name, lease, proposal.spec, log)
+
+    def _run(self, attempt: Attempt) -> TrialRecord:
         try:
-            record = self._run(proposal.spec, watcher, log)
-        except BaseException:
-            ledger.release(lease)
+            record = attempt.run(self._stopped, self._renew)
+        except TrialFailedError:
+            self.cut = "refused"
             raise
         self._note_cut(record)
-        record = msgspec.structs.replace(
-            _with_log(record, log),
-            measurement=None if _is_half(record, proposal.spec) else record.measurement,
-            spec=proposal.spec,
-            conditions=watcher.conditions(),
-            series=record.series or watcher.series(),
-        )
-        if (longer := self._longer_before(record)) is None:
-            ledger.commit(lease, record)
-            if record.outcome not in REPEATABLE:
-                forget_checkpoints(self.workshop, self.row.name, proposal.spec)
-        else:
-            ledger.release(lease)
-            record = self._kept(longer, record)
-        self._context.emit(
-            TrialFinished(
-                ordinal=ordinal,
-                expected_trials=expected,
-                record=record,
-                remaining_seconds=self._remaining(expected, record),
-            )
-        )
         return record
 
-    def _run(self, asked: TrialSpec, watcher: StudyWatcher, log: Path) -> TrialRecord:
-        """One trial. State that only the study kept, and that is damaged, is given up with a word: it costs time alone.
-
-        What the user trains for is not: whoever asked for one long run decides whether it begins anew, and what it had
-        told before stays told.
-        """
-        spec = relocated(with_checkpoints(self.workshop, self.row.name, asked), self._context.moved)
-        record = self.workshop.runner.run(spec, watcher, log)
-        if record.failure is None or record.failure.error_type != DAMAGED:
+    def _kept(self, attempt: Attempt, record: TrialRecord) -> TrialRecord:
+        """Commit the result, unless the same trial had told of more before."""
+        longer = self._longer_before(record)
+        if longer is None:
+            attempt.keep(record)
             return record
-        if asked.checkpoints is not None:
-            self.cut = "refused"
-            raise TrialFailedError(record)
-        forget_checkpoints(self.workshop, self.row.name, asked)
-        self._context.emit(Notice(level="warning", text=f"{record.failure.message}; this trial begins anew"))
-        return self.workshop.runner.run(spec, watcher, log)
+        attempt.give_back()
+        return self._beside(longer, record)
 
     def _note_cut(self, record: TrialRecord) -> None:
         """Remember whether anything was gained, and where the trial was that was cut short."""
@@ -223,7 +131,7 @@ class Study:
         else:
             self._cut_phase = None if record.failure is None else record.failure.phase
 
-    def _kept(self, longer: TrialRecord, record: TrialRecord) -> TrialRecord:
+    def _beside(self, longer: TrialRecord, record: TrialRecord) -> TrialRecord:
         """The longer run, with what the shorter one has to say."""
         self._gained = False
         for text in ("cut short again; the longer run from before is kept", *new_notes(longer, record)):
@@ -251,36 +159,6 @@ class Study:
                 f"another process has taken over study {self.row.name!r}", f"see `traindyno show {self.row.name}`"
             )
 
-    def _stopped(self) -> bool:
-        """Whether to end now; the reason is remembered."""
-        if self._context.should_stop():
-            self.cut = "interrupted"
-        elif self.seconds_left == 0:
-            self.cut = "budget"
-        return self.cut is not None
-
-    def cut_before(self, result: str) -> TraindynoError | None:
-        """The error to raise when the study was cut short before it had any `result`."""
-        if self.cut == "budget":
-            message = f"the time budget ended before any {result}{self._where_time_went}"
-            return BudgetSpentError(message, self.longer_command)
-        if self.cut == "interrupted":
-            return StoppedError(f"stopped before any {result}", self.resume_command)
-        return None
-
-    @property
-    def _where_time_went(self) -> str:
-        if self._cut_phase is None or self._gained or not isinstance(self.row.request, TrainRequest):
-            return ""
-        return f": {where_time_went(self._cut_phase)}"
-
-    def finish(self, answer: Any, warnings: tuple[str, ...] = ()) -> str:
-        """Write the answer, or what there is of it; return the study's state."""
-        state: StudyState = "done" if self.cut is None else "interrupted"
-        self.workshop.ledger.finish(self.row.name, state, plain(answer), warnings, owner=self._owner)
-        self._context.emit(StudyFinished(study=self.row.name, state=state, seconds=self.seconds))
-        return state
-
 
 def _settled(committed: list[TrialRecord]) -> list[TrialRecord]:
     """The trials that a resumed study takes as they are.
@@ -295,24 +173,6 @@ def _settled(committed: list[TrialRecord]) -> list[TrialRecord]:
 
 def _goes_on(record: TrialRecord) -> bool:
     return record.spec.checkpoints is not None and not record.ok
-
-
-def _typed(seconds: float) -> str:
-    """A duration as people type it: `20m`, `90s`."""
-    return f"{seconds / 60:g}m" if seconds % 60 == 0 else f"{seconds:.12g}s"
-
-
-def _is_half(record: TrialRecord, asked: TrialSpec) -> bool:
-    """A run that was cut short must not be counted among whole ones; one that is alone in its study tells of itself."""
-    return record.outcome is Outcome.INTERRUPTED and record.spec.kind == "learn" and asked.checkpoints is None
-
-
-def _with_log(record: TrialRecord, log: Path) -> TrialRecord:
-    """A remedy that says to read the log also says where it is."""
-    if record.failure is None or "the log" not in record.failure.remedy or not log.exists():
-        return record
-    failure = msgspec.structs.replace(record.failure, remedy=f"{record.failure.remedy} It is {log}.")
-    return msgspec.structs.replace(record, failure=failure)
 
 
 @contextmanager
@@ -374,14 +234,15 @@ def _same_machine(row: StudyRow, workshop: Workshop) -> None:
     """Trials of two machines or versions in one study would be compared silently: refuse."""
     if row.machine is None or workshop.runner.simulated:
         return
-    for what, then, now in _differences(row.machine, workshop.machine):
+    for what, then, now in machine_differences(row.machine, workshop.machine):
         raise UsageError(
             f"study {row.name!r} was begun with {what} {then}; here it is {now}",
             "begin a new study here, then `traindyno compare` the two",
         )
 
 
-def _differences(then: MachineFacts, now: MachineFacts) -> Iterator[tuple[str, object, object]]:
+def machine_differences(then: MachineFacts, now: MachineFacts) -> Iterator[tuple[str, object, object]]:
+    """What makes measurements of the two unlike: what it is, and what it was and is."""
     for what in ("hostname", "torch", "cuda", "cpu_model"):
         if getattr(then, what) != getattr(now, what):
             yield what, getattr(then, what), getattr(now, what)

@@ -11,7 +11,7 @@ from traindyno.cli.project_file import top_level
 from traindyno.core.errors import TraindynoError
 
 INTERRUPTED = 130
-GROUPS = ("data",)
+GROUPS = ("data", "round")
 """Commands that consist of others."""
 
 

@@ -46,6 +46,7 @@ class LiveView:
         self._started: TrialStarted | None = None
         self._progress: TrialProgress | None = None
         self._remaining: float | None = None
+        self._standing: str | None = None
         self._learning_from: tuple[float, int] | None = None
         self._finished_at = time.monotonic()
         self._spinner = Spinner("dots")
@@ -61,6 +62,7 @@ class LiveView:
                 self._note_run(event)
             case TrialFinished():
                 self._remaining, self._finished_at = event.remaining_seconds, time.monotonic()
+                self._standing = event.standing
                 self._console.print(_finished_line(event))
             case Notice(level="warning"):
                 self._console.print(Text(f"warning: {event.text}", style="yellow"))
@@ -105,9 +107,8 @@ class LiveView:
         assert self._started is not None
         done, total = self._started.ordinal - 1, self._started.expected_trials
         row = Table.grid(padding=(0, 1))
-        row.add_row(
-            f"trial {done + 1} of about {total}", ProgressBar(total=total, completed=done, width=30), self._eta()
-        )
+        bar = ProgressBar(total=total, completed=done, width=30)
+        row.add_row(f"trial {done + 1} of about {total}", bar, self._eta(), self._standing or "")
         return row
 
     def _eta(self) -> str:

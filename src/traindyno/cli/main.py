@@ -31,6 +31,7 @@ COMMANDS = {
         "Measure how noisy gradients are, and which batch reaches a loss soonest.",
     ),
     "target": ("traindyno.cli.target", "Say which way to train reaches a target first, over several seeds."),
+    "round": ("traindyno.cli.round", "Tune in rounds: one question each, and evidence before anything is adopted."),
     "compare": ("traindyno.cli.compare", "Set two studies or exported files side by side."),
     "data": ("traindyno.cli.data", "Make sets of images, and prepare sets for fast loading."),
     "doctor": ("traindyno.cli.doctor", "Examine this machine and say what would spoil a measurement."),
@@ -94,7 +95,15 @@ def _all_commands() -> dict[str, click.Command]:
     """Every command by its name, those within a group by both words: `data make`."""
     commands = {name: _load(name) for name in COMMANDS}
     groups = {name: each for name, each in commands.items() if isinstance(each, click.Group)}
-    return commands | {f"{name} {word}": each for name in groups for word, each in groups[name].commands.items()}
+    return commands | {f"{name} {word}": each for name in groups for word, each in _within(groups[name]).items()}
+
+
+def _within(group: click.Group) -> dict[str, click.Command]:
+    """The commands of a group by their own word, also of one that loads them when they are called."""
+    from traindyno.cli.round import COMMANDS as WORDS
+    from traindyno.cli.round import RoundGroup
+
+    return {word: group.load(word) for word in WORDS} if isinstance(group, RoundGroup) else dict(group.commands)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -67,8 +67,8 @@ _LIMITS = (
     click.option(
         "--runner", default="fork", show_default=True, metavar="RUNNER", help="fork, spawn or simulated[:limit=N,...]."
     ),
-    click.option("--name", metavar="NAME", help="Name of the study. [default: made from the command and the time]"),
 )  # fmt: skip
+_NAME = click.option("--name", metavar="NAME", help="Name of the study. [default: made from the command and the time]")
 TRIAL_SECONDS: Callable[[Any], Any] = click.option(
     "--trial-seconds", type=DURATION, default="5s", show_default=True, metavar="TIME",
     help="Longest measuring time of one trial that does not become precise.",
@@ -96,16 +96,21 @@ def learning_workload_options(function: F) -> F:
 
 
 def bench_options(function: F) -> F:
-    return _apply((_DEVICE, _PRECISION, _SEED, _time_budget(), *_LIMITS), function)
+    return _apply((_DEVICE, _PRECISION, _SEED, _time_budget(), *_LIMITS, _NAME), function)
 
 
 def limited_bench_options(time_budget: str) -> Callable[[F], F]:
     """For a command that goes on as long as it may, and so has a budget unless another is given."""
-    return lambda function: _apply((_DEVICE, _PRECISION, _SEED, _time_budget(time_budget), *_LIMITS), function)
+    return lambda function: _apply((_DEVICE, _PRECISION, _SEED, _time_budget(time_budget), *_LIMITS, _NAME), function)
 
 
 def bench_options_without_precision(function: F) -> F:
     """For a command that is told of the precision in another way."""
+    return _apply((_DEVICE, _SEED, _time_budget(), *_LIMITS, _NAME), function)
+
+
+def round_bench_options(function: F) -> F:
+    """For a round, whose file has its name and its precision."""
     return _apply((_DEVICE, _SEED, _time_budget(), *_LIMITS), function)
 
 

@@ -9,6 +9,7 @@ from traindyno.core.codec import plain
 from traindyno.core.events import TrialFinished, TrialProgress, TrialStarted
 from traindyno.core.learning import Learning, Noise
 from traindyno.core.records import Measurement, Pair, TrialRecord, TrialSpec
+from traindyno.core.rounds import Draw, Value
 from traindyno.core.soaking import Reading, Soak
 from traindyno.core.units import count_of, format_bytes, format_rate, format_seconds
 from traindyno.report.trials import LOADING, fed_words, learning_words, switched_words
@@ -16,6 +17,8 @@ from traindyno.report.trials import LOADING, fed_words, learning_words, switched
 
 def describe_spec(spec: TrialSpec) -> str:
     """What is being tried, in a few words."""
+    if spec.draw is not None:
+        return describe_draw(spec.draw, spec.seed)
     margin = f" within {1 - spec.margin:.0%} of memory" if spec.margin else ""
     fed = fed_words(spec.kind, spec.workload.data, plain(spec.settings), plain(spec.feed))
     switched = switched_words(spec.kind, plain(spec.settings), plain(spec.against))
@@ -23,6 +26,21 @@ def describe_spec(spec: TrialSpec) -> str:
     learns = learning_words(plain(spec.recipe), spec.seed)
     parts = (f"batch {spec.settings.batch_size}{margin}", fed, losses, learns, switched)
     return ", ".join(part for part in parts if part)
+
+
+def describe_draw(draw: Draw, seed: int) -> str:
+    """`mlp:64x64, learning_rate 0.0312, momentum 0.9`: which run of a round; one with a seed of its own tells it."""
+    if draw.phase == "gate":
+        return f"the incumbent, seed {seed}"
+    if draw.phase == "confirm":
+        return f"{draw.arm}, fresh seed {seed}"
+    # The target's value is among the others; one that speaks for itself needs no name.
+    named = {name: "" if value == draw.arm and ":" in draw.arm else f"{name} " for name, value in draw.values.items()}
+    return ", ".join(f"{named[name]}{_short(value)}" for name, value in draw.values.items()) or draw.arm
+
+
+def _short(value: Value) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def describe_record(record: TrialRecord) -> str:
@@ -42,6 +60,8 @@ def describe_record(record: TrialRecord) -> str:
         return _long_run(record.measurement, record.measurement.soak)
     if record.measurement.learning is not None:
         return _learnt(record.measurement, record.measurement.learning)
+    if record.measurement.job is not None:
+        return f"{record.measurement.job.value:.4g} after {format_seconds(record.measurement.job.seconds)}"
     if record.measurement.noise is not None:
         return _read(record.measurement.noise)
     unit = "batch" if record.spec.kind in LOADING[:2] else "step"
@@ -126,4 +146,5 @@ def describe_finish(event: TrialFinished) -> str:
     count = f"[{event.ordinal}/{event.expected_trials}]"
     left = event.remaining_seconds
     eta = f"  (about {format_seconds(left)} left)" if left else ""
-    return f"{count} {describe_spec(event.record.spec)}: {describe_record(event.record)}{eta}"
+    standing = "" if event.standing is None else f"; {event.standing}"
+    return f"{count} {describe_spec(event.record.spec)}: {describe_record(event.record)}{standing}{eta}"

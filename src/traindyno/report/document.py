@@ -8,14 +8,17 @@ import msgspec
 
 from traindyno.core.answers import (
     AccuracyAnswer,
+    AdoptAnswer,
     AnatomyAnswer,
     CompareAnswer,
     Document,
     FindAnswer,
+    LedgerAnswer,
     LoaderAnswer,
     MaxBatchAnswer,
     NoiseScaleAnswer,
     PlanAnswer,
+    RoundAnswer,
     SoakAnswer,
     StallsAnswer,
     SwitchesAnswer,
@@ -44,6 +47,10 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "accuracy": AccuracyAnswer,
     "noise-scale": NoiseScaleAnswer,
     "target": TargetAnswer,
+    "round run": RoundAnswer,
+    "round analyse": RoundAnswer,
+    "round adopt": AdoptAnswer,
+    "round ledger": LedgerAnswer,
 }
 
 
@@ -65,6 +72,10 @@ def trial_entry(record: TrialRecord) -> dict[str, Any]:
     }
     if spec.recipe is not None:
         entry["recipe"] = msgspec.to_builtins(spec.recipe)
+    if spec.workload.arguments:
+        entry["arguments"] = dict(spec.workload.arguments)
+    if spec.draw is not None:
+        entry["draw"] = msgspec.to_builtins(spec.draw)
     if spec.against is not None:
         entry["against"] = msgspec.to_builtins(spec.against)
     if record.series is not None:

@@ -14,6 +14,7 @@ from traindyno.core.base import Record
 from traindyno.core.contender_text import format_contender
 from traindyno.core.requests import (
     AccuracyRequest,
+    AdoptRequest,
     AnatomyRequest,
     Bench,
     FindRequest,
@@ -22,6 +23,7 @@ from traindyno.core.requests import (
     NoiseScaleRequest,
     PlanRequest,
     Request,
+    RoundRequest,
     SoakRequest,
     StallsRequest,
     SwitchesRequest,
@@ -37,7 +39,7 @@ _NAMES = {
     "validate_seconds": "validate-for",
     "eval_every_epochs": "eval-every",
 }
-_UNNAMED = frozenset({"model", "source_sha256"})
+_UNNAMED = frozenset({"model", "source_sha256", "arguments"})
 
 
 def reproduce_command(document: Document) -> str | None:
@@ -92,7 +94,22 @@ def _words(request: Request) -> list[str]:
         return ["noise-scale", *_noise_scale(request)]
     if isinstance(request, TargetRequest):
         return ["target", *_target(request)]
+    if isinstance(request, RoundRequest):
+        return ["round", "run", f"{request.round.name}.toml", *round_bench_words(request.bench)]
+    if isinstance(request, AdoptRequest):
+        return ["round", "adopt", request.round_study, "--seeds", str(request.looks[-1]), *_adopt(request)]
     return ["throughput", *_curve(request)]
+
+
+def round_bench_words(bench: Bench) -> list[str]:
+    """The options of a round's bench; its file says the precision."""
+    return _options(bench, skip=("precision",))
+
+
+def _adopt(request: AdoptRequest) -> list[str]:
+    own = ["--model", request.workload.model] if request.workload.runs_user_code else []
+    arms = [word for arm in request.arms for word in ("--arm", arm)]
+    return [*arms, *(["--despite-checks"] if request.failed_checks else []), *own]
 
 
 def _curve(request: ThroughputRequest) -> list[str]:

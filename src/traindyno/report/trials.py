@@ -10,13 +10,14 @@ from traindyno.analysis.switch_candidates import value_words
 from traindyno.core.answers import Document, Interval
 from traindyno.core.base import Record
 from traindyno.core.records import Settings
+from traindyno.report.trial_draws import draw_words
 from traindyno.report.wording import one_line
 
 OK = "ok"
 OUT_OF_MEMORY = frozenset({"out_of_device_memory", "out_of_host_memory"})
 LOADING = ("probe", "load", "feed", "anatomy")
 """Kinds of trials in which examples are loaded, so that the knobs of the loader mean something."""
-NEVER_STEADY = ("fit", "train", "losses", "learn", "noise")
+NEVER_STEADY = ("fit", "train", "losses", "learn", "noise", "job")
 """Kinds of trials that do not wait for steps to be alike."""
 OF_LOADER = ("num_workers", "prefetch_factor", "persistent_workers", "decoder")
 DEPTHS = {"bytes": "bytes only", "pixels": "decode only"}
@@ -162,6 +163,8 @@ def _row(ordinal: int, entry: dict[str, Any]) -> TrialRow:
 
 
 def _given(kind: str, entry: dict[str, Any], settings: dict[str, Any]) -> str:
+    if entry.get("draw"):
+        return draw_words(entry)
     fed = fed_words(kind, str(entry.get("data") or ""), settings, entry.get("feed") or {})
     seed = f"seed {entry['seed']}" if kind == "losses" and "seed" in entry else ""
     learns = learning_words(entry.get("recipe"), entry.get("seed") or 0)

@@ -39,11 +39,12 @@ class Table(Record, frozen=True):
 
 
 class Headline(Record, frozen=True):
-    """The one figure a reader came for, and the few that stand beside it."""
+    """The one figure a reader came for, and the few that stand beside it. `tone` is plain where there is none yet."""
 
     value: str
     label: str
     beside: tuple[tuple[str, str], ...] = ()
+    tone: Tone = "good"
 
 
 class Adoption(Record, frozen=True):

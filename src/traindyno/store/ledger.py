@@ -12,14 +12,23 @@ from sqlalchemy import Connection, Engine
 from traindyno.core.machine import MachineFacts
 from traindyno.core.records import TrialRecord, TrialSpec
 from traindyno.core.requests import Request
-from traindyno.store import studies, trials
+from traindyno.store import sharing, studies, trials
 from traindyno.store.connection import open_database, writing
 from traindyno.store.faults import explained
 from traindyno.store.location import DEFAULT_STORE, redact_url, store_path
 from traindyno.store.owners import owner_here
-from traindyno.store.rows import Lease, StaleLeaseError, StudyRow, StudyState
+from traindyno.store.rows import Lease, QueuedTrial, StaleLeaseError, StudyRow, StudyState
 
-__all__ = ["Lease", "Ledger", "StaleLeaseError", "StudyRow", "StudyState", "owner_here", "redact_url"]
+__all__ = [
+    "Lease",
+    "Ledger",
+    "QueuedTrial",
+    "StaleLeaseError",
+    "StudyRow",
+    "StudyState",
+    "owner_here",
+    "redact_url",
+]
 
 Clock = Callable[[], float]
 
@@ -125,10 +134,58 @@ class Ledger:
         with self._reading() as connection:
             return trials.committed_trials(connection, study_id)
 
+    def moments(self, study_id: int) -> dict[str, str]:
+        """When the latest result of each trial was kept, by the trial's key."""
+        with self._reading() as connection:
+            return trials.committed_moments(connection, study_id)
+
     def attempts(self, trial_id: int) -> list[TrialRecord]:
         """Every committed result of one trial, oldest first; all but the last are repeatable endings."""
         with self._reading() as connection:
             return trials.trial_attempts(connection, trial_id)
+
+    def take_part(
+        self,
+        name: str,
+        command: str,
+        request: Request,
+        machine: MachineFacts | None,
+        agreed: Callable[[StudyRow], Request],
+        owner: str,
+        seconds: float,
+    ) -> tuple[StudyRow, bool]:
+        """Begin a study for several processes, or join it, with what `agreed` makes of its request: all at one moment.
+
+        Another request is refused while others run the study as it was. Also whether nobody else is in it.
+        """
+        with self._writing() as connection:
+            now = self._clock()
+            return sharing.take_part(connection, name, command, request, machine, agreed, owner, seconds, now)
+
+    def join_study(self, name: str, owner: str, seconds: float) -> StudyRow:
+        """Keep a study running that one takes part in beside others."""
+        with self._writing() as connection:
+            return sharing.join_study(connection, name, owner, seconds, self._clock())
+
+    def others_in(self, study_id: int, owner: str) -> list[str]:
+        """The other living processes that take part in a study."""
+        with self._reading() as connection:
+            return sharing.others_in(connection, study_id, owner, self._clock())
+
+    def enqueue_if(self, study_id: int, spec: TrialSpec, ordinal: int, known_trials: int) -> int | None:
+        """The id of a new trial; null when the study has grown since its `known_trials` were read."""
+        with self._writing() as connection:
+            return sharing.enqueue_if(connection, study_id, spec, ordinal, known_trials)
+
+    def queue(self, study_id: int) -> list[QueuedTrial]:
+        """Every trial of a study, in ordinal order: finished, in living hands, or waiting for somebody."""
+        with self._reading() as connection:
+            return sharing.queued_trials(connection, study_id, self._clock())
+
+    def result(self, trial_id: int) -> TrialRecord:
+        """The latest result of a trial that has one."""
+        with self._reading() as connection:
+            return trials.latest_result(connection, trial_id)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:

@@ -6,6 +6,7 @@ from traindyno.core.base import Record
 from traindyno.core.errors import TraindynoError
 from traindyno.core.machine import MachineFacts
 from traindyno.core.outcomes import Outcome
+from traindyno.core.records import TrialSpec
 from traindyno.core.requests import Request
 
 StudyState = Literal["running", "done", "interrupted", "failed"]
@@ -37,6 +38,22 @@ class Lease(Record, frozen=True):
     trial_id: int
     fence: int
     owner: str
+
+
+class QueuedTrial(Record, frozen=True):
+    """A trial of a study that several processes run together, finished or not.
+
+    `outcome` is that of its latest result, null where it has none; `fence` is that result's. `in_hands` says whether a
+    living process runs it now. `losses` counts the results that say nothing about the workload: killed, not started.
+    """
+
+    id: int
+    ordinal: int
+    spec: TrialSpec
+    outcome: Outcome | None
+    fence: int | None
+    in_hands: bool
+    losses: int = 0
 
 
 class StaleLeaseError(TraindynoError):

@@ -50,25 +50,25 @@ def get_study(connection: Connection, name: str, now: float) -> StudyRow:
     row = connection.execute(_select_studies().where(studies.c.name == name)).one_or_none()
     if row is None:
         raise unknown_name(name, _names(connection))
-    return _study(row, now)
+    return _study(connection, row, now)
 
 
 def list_studies(connection: Connection, now: float) -> list[StudyRow]:
     """All studies, newest first."""
-    rows = connection.execute(_select_studies().order_by(studies.c.id.desc()))
-    return [_study(row, now) for row in rows]
+    rows = connection.execute(_select_studies().order_by(studies.c.id.desc())).all()
+    return [_study(connection, row, now) for row in rows]
 
 
 def claim_study(connection: Connection, name: str, owner: str, seconds: float, now: float) -> StudyRow:
     """Make the owner the one runner of a study, unless another that lives has it."""
     study = get_study(connection, name, now)
-    held = connection.execute(_select_hold().where(studies.c.id == study.id)).one()
+    held = connection.execute(select_hold().where(studies.c.id == study.id)).one()
     if held.owner != owner and is_live(held.owner, held.expires, now):
-        raise _held_study(study, held.owner)
+        raise held_study(study, held.owner)
     claim = update(studies).where(studies.c.id == study.id, studies.c.fence == held.fence)
     values = {"owner": owner, "expires": now + seconds, "fence": held.fence + 1, "state": "running"}
     if connection.execute(claim.values(updated=moment_text(now), **values)).rowcount != 1:
-        raise _held_study(study, "another process")
+        raise held_study(study, "another process")
     return get_study(connection, name, now)
 
 
@@ -79,8 +79,16 @@ def renew_study(connection: Connection, name: str, owner: str, seconds: float, n
 
 
 def release_study(connection: Connection, name: str, owner: str, now: float) -> None:
-    """Give a claim up; a study left while running counts as interrupted. Another's claim is left alone."""
+    """Give a claim up; a study left while running counts as interrupted. Another's claim is left alone.
+
+    Where others have trials of it in their hands, it goes on: it is theirs now.
+    """
     held = update(studies).where(studies.c.name == name, studies.c.owner == owner)
+    study_id = connection.scalar(select(studies.c.id).where(studies.c.name == name))
+    heirs = [hold for hold in living_holds(connection, study_id, now) if hold.owner != owner]
+    if heirs:
+        connection.execute(held.values(owner=heirs[0].owner, expires=heirs[0].expires))
+        return
     left = held.where(studies.c.state == "running")
     connection.execute(left.values(state="interrupted", updated=moment_text(now)))
     connection.execute(held.values(owner=None, expires=None))
@@ -98,10 +106,16 @@ def finish_study(
     """Store what a study concludes. A given owner must not have lost the study to another meanwhile."""
     study = get_study(connection, name, now)
     if owner is not None and study.owner is not None and study.owner != owner:
-        raise _held_study(study, study.owner)
+        raise held_study(study, study.owner)
     finished = update(studies).where(studies.c.id == study.id)
     values = {"state": state, "answer": encode(answer), "warnings": encode(tuple(warnings))}
     connection.execute(finished.values(updated=moment_text(now), **values))
+
+
+def living_holds(connection: Connection, study_id: int | None, now: float) -> list[Any]:
+    """Who lives and has a trial of the study, with the end of that lease."""
+    holds = select(trials.c.owner, trials.c.expires).where(trials.c.study_id == study_id, trials.c.owner.is_not(None))
+    return [hold for hold in connection.execute(holds).all() if is_live(hold.owner, hold.expires, now)]
 
 
 def touch_study(connection: Connection, study_id: int, now: float) -> None:
@@ -123,7 +137,7 @@ def _select_studies() -> Select[Any]:
     return select(studies, committed.scalar_subquery().label("trials"))
 
 
-def _select_hold() -> Select[Any]:
+def select_hold() -> Select[Any]:
     return select(studies.c.owner, studies.c.expires, studies.c.fence)
 
 
@@ -131,9 +145,10 @@ def _names(connection: Connection) -> list[str]:
     return list(connection.scalars(select(studies.c.name).order_by(studies.c.id.desc())))
 
 
-def _study(row: Row[Any], now: float) -> StudyRow:
-    """The study as it stands: one whose runner died is interrupted, whatever that runner last wrote."""
-    abandoned = row.state == "running" and row.owner is not None and not is_live(row.owner, row.expires, now)
+def _study(connection: Connection, row: Row[Any], now: float) -> StudyRow:
+    """The study as it stands: one whose runners all died is interrupted, whatever they last wrote."""
+    lost = row.state == "running" and row.owner is not None and not is_live(row.owner, row.expires, now)
+    abandoned = lost and not living_holds(connection, row.id, now)
     what = f"the study {row.name!r}"
     return StudyRow(
         id=row.id,
@@ -151,7 +166,8 @@ def _study(row: Row[Any], now: float) -> StudyRow:
     )
 
 
-def _held_study(study: StudyRow, owner: str) -> TraindynoError:
+def held_study(study: StudyRow, owner: str) -> TraindynoError:
+    """The error for a study that somebody else runs."""
     resuming = resume_command(study.name, study.request)
     return TraindynoError(
         f"the study {study.name!r} is being run by {describe_owner(owner)}",

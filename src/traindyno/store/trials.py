@@ -73,9 +73,21 @@ def commit_trial(connection: Connection, lease: Lease, record: TrialRecord, now:
 
 def committed_trials(connection: Connection, study_id: int) -> list[TrialRecord]:
     """The latest result of every trial that has one, in the order in which they were asked for."""
-    results = select(attempts.c.record).select_from(trials).join(attempts, _latest())
+    results = select(attempts.c.record).select_from(trials).join(attempts, latest_attempt())
     ordered = results.where(trials.c.study_id == study_id).order_by(trials.c.ordinal, trials.c.id)
     return [_record(text) for text in connection.scalars(ordered)]
+
+
+def latest_result(connection: Connection, trial_id: int) -> TrialRecord:
+    """The latest result of a trial that has one."""
+    results = select(attempts.c.record).select_from(trials).join(attempts, latest_attempt())
+    return _record(connection.scalars(results.where(trials.c.id == trial_id)).one())
+
+
+def committed_moments(connection: Connection, study_id: int) -> dict[str, str]:
+    """When the latest result of every trial was kept, by the trial's key."""
+    results = select(trials.c.key, attempts.c.committed).select_from(trials).join(attempts, latest_attempt())
+    return {row.key: row.committed for row in connection.execute(results.where(trials.c.study_id == study_id))}
 
 
 def trial_attempts(connection: Connection, trial_id: int) -> list[TrialRecord]:
@@ -85,14 +97,15 @@ def trial_attempts(connection: Connection, trial_id: int) -> list[TrialRecord]:
 
 
 def _trial(connection: Connection, trial_id: int) -> Row[Any]:
-    return connection.execute(_select_trials().where(trials.c.id == trial_id)).one()
+    return connection.execute(select_trials().where(trials.c.id == trial_id)).one()
 
 
-def _select_trials() -> Select[Any]:
-    return select(trials, attempts.c.outcome).select_from(trials).outerjoin(attempts, _latest())
+def select_trials(*further: Any) -> Select[Any]:
+    """Trials with the outcome of their latest result, and further columns."""
+    return select(trials, attempts.c.outcome, *further).select_from(trials).outerjoin(attempts, latest_attempt())
 
 
-def _latest() -> Any:
+def latest_attempt() -> Any:
     return and_(attempts.c.trial_id == trials.c.id, attempts.c.fence == trials.c.committed_fence)
 
 

@@ -119,7 +119,8 @@ def _answer(document: Document) -> str:
 
 def _headline(headline: Headline) -> str:
     beside = "".join(f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for label, value in headline.beside)
-    figure = f'<div class="figure">{escape(headline.value)}</div><p class="label">{escape(headline.label)}</p>'
+    kind = "figure plain" if headline.tone == "plain" else "figure"
+    figure = f'<div class="{kind}">{escape(headline.value)}</div><p class="label">{escape(headline.label)}</p>'
     return f'{figure}<dl class="beside">{beside}</dl>'
 
 

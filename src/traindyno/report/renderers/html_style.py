@@ -24,6 +24,7 @@ li { overflow-wrap: anywhere; margin: .2rem 0; }
   margin: 1rem 0; }
 .answer { border-left: 5px solid var(--accent); }
 .figure { font-size: 3rem; line-height: 1; font-weight: 700; color: var(--accent); }
+.figure.plain { color: var(--soft); }
 .label { color: var(--soft); margin: .3rem 0 0; }
 .beside { display: flex; flex-wrap: wrap; gap: .7rem 2.2rem; margin: 1.1rem 0; }
 .beside div { min-width: 7rem; }

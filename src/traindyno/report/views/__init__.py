@@ -2,14 +2,17 @@
 
 from traindyno.core.answers import (
     AccuracyAnswer,
+    AdoptAnswer,
     AnatomyAnswer,
     CompareAnswer,
     Document,
     FindAnswer,
+    LedgerAnswer,
     LoaderAnswer,
     MaxBatchAnswer,
     NoiseScaleAnswer,
     PlanAnswer,
+    RoundAnswer,
     SoakAnswer,
     StallsAnswer,
     SwitchesAnswer,
@@ -28,6 +31,9 @@ from traindyno.report.views.loader import LOADER
 from traindyno.report.views.max_batch import MAX_BATCH
 from traindyno.report.views.noise_scale import NOISE_SCALE
 from traindyno.report.views.plan import PLAN
+from traindyno.report.views.rounds import ROUND
+from traindyno.report.views.rounds_adopt import ADOPT
+from traindyno.report.views.rounds_ledger import LEDGER
 from traindyno.report.views.soak import SOAK
 from traindyno.report.views.stalls import STALLS
 from traindyno.report.views.switches import SWITCHES
@@ -53,6 +59,9 @@ VIEWS: dict[type, View] = {
     AccuracyAnswer: ACCURACY,
     NoiseScaleAnswer: NOISE_SCALE,
     TargetAnswer: TARGET,
+    RoundAnswer: ROUND,
+    AdoptAnswer: ADOPT,
+    LedgerAnswer: LEDGER,
 }
 
 

@@ -1,0 +1,1 @@
+"""Tuning rounds: files, runs, conclusions, adoption, and the ledger of what was adopted."""

@@ -1,0 +1,66 @@
+"""How a study that several processes run stands now: what has ended, what others run, what waits for somebody."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import TrialRecord, TrialSpec
+from traindyno.store.ledger import Ledger, QueuedTrial
+
+RETRIES = 2
+"""So often a trial is run again that was killed or could not be run."""
+LOST = (Outcome.KILLED, Outcome.INFRASTRUCTURE)
+
+
+@dataclass(frozen=True)
+class View:
+    """One look at a shared study. `waiting` are trials that nobody runs: their process died, or they come again."""
+
+    finished: tuple[TrialRecord, ...]
+    running: tuple[TrialSpec, ...]
+    waiting: tuple[QueuedTrial, ...]
+
+    @property
+    def known_trials(self) -> int:
+        return len(self.finished) + len(self.running) + len(self.waiting)
+
+
+class Looking:
+    """Reads a study's trials again and again; what has ended is read once.
+
+    `again` are results that are not believed, by their trial: it is to be run once more.
+    """
+
+    def __init__(self, ledger: Ledger, study_id: int) -> None:
+        self._ledger, self._study_id = ledger, study_id
+        self._records: dict[tuple[int, int | None], TrialRecord] = {}
+        self.again: Mapping[int, int | None] = {}
+
+    def look(self) -> View:
+        queue = self._ledger.queue(self._study_id)
+        idle = [trial for trial in queue if not trial.in_hands]
+        return View(
+            finished=tuple(self._record(trial) for trial in idle if not self.waits(trial)),
+            running=tuple(trial.spec for trial in queue if trial.in_hands),
+            waiting=tuple(trial for trial in idle if self.waits(trial)),
+        )
+
+    def waits(self, trial: QueuedTrial) -> bool:
+        """Whether a trial that nobody runs is to be run."""
+        if trial.outcome in (None, Outcome.INTERRUPTED) or self.comes_again(trial):
+            return True
+        return trial.outcome in LOST and trial.losses <= RETRIES
+
+    def comes_again(self, trial: QueuedTrial) -> bool:
+        return trial.id in self.again and self.again[trial.id] == trial.fence
+
+    def doubt(self, outcomes: tuple[Outcome, ...]) -> None:
+        """Run again, once, what ended in one of these ways before now."""
+        queue = self._ledger.queue(self._study_id)
+        self.again = {trial.id: trial.fence for trial in queue if trial.outcome in outcomes and not trial.in_hands}
+
+    def _record(self, trial: QueuedTrial) -> TrialRecord:
+        place = trial.id, trial.fence
+        if place not in self._records:
+            self._records[place] = self._ledger.result(trial.id)
+        return self._records[place]

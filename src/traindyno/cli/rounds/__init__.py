@@ -1,0 +1,1 @@
+"""Commands of `traindyno round`, one file each."""
