@@ -69,6 +69,12 @@ def test_a_lower_loss_is_a_gain() -> None:
     assert answer.rows[1].mean == pytest.approx(0.2)
 
 
+def test_an_accuracy_that_a_job_counts_in_hundreds_is_told_as_it_is() -> None:
+    hundreds = {"incumbent": [100 * score for score in LOW], "mlp:64x64": [100 * score for score in HIGH]}
+    answer = decided(hundreds)
+    assert answer.verdicts[0].startswith("Adopt mlp:64x64: mlp:64x64 has accuracy 96.1 and the incumbent 94.1 over")
+
+
 def test_the_search_s_own_runs_never_count() -> None:
     scores = {"incumbent": LOW, "mlp:64x64": SAME}
     lucky = [run("mlp:64x64", index, 0.999, phase="search") for index in range(20)]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from traindyno.analysis.rounds.power import fewest_seeds, level_of_look
 from traindyno.analysis.rounds.simplicity import is_simpler
-from traindyno.analysis.rounds.words import figure
+from traindyno.analysis.rounds.words import figure, metric_of
 from traindyno.core.answers.rounds import AdoptAnswer, CandidateRow
 from traindyno.core.requests import AdoptRequest
 from traindyno.core.units import count_of
@@ -93,15 +93,15 @@ def _flattered(answer: AdoptAnswer, winner: CandidateRow) -> list[str]:
     if winner.sd is None or lost <= winner.sd:
         return []
     return [
-        f"The search had seen {figure(winner.search_score, answer.metric)} of {winner.label}: the best of many runs "
-        "flatters itself, which is why only fresh seeds count."
+        f"The search had seen {figure(winner.search_score, metric_of(answer))} of {winner.label}: the best of many "
+        "runs flatters itself, which is why only fresh seeds count."
     ]
 
 
 def _failures(answer: AdoptAnswer) -> list[str]:
     return [
         f"{row.failed} of {len(row.scores)} runs of {row.label} diverged or failed; each counts as "
-        f"{figure((min if answer.higher_is_better else max)(row.scores), answer.metric)}, the worst there is."
+        f"{figure((min if answer.higher_is_better else max)(row.scores), metric_of(answer))}, the worst there is."
         for row in answer.rows
         if row.failed
     ]

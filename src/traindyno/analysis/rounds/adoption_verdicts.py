@@ -6,9 +6,10 @@ from traindyno.analysis.rounds.adoption_pending import still_to_come
 from traindyno.analysis.rounds.adoption_remarks import known, remarks
 from traindyno.analysis.rounds.adoption_runs import CandidateRuns
 from traindyno.analysis.rounds.power import MOST_SEEDS
-from traindyno.analysis.rounds.words import amount, ends, figure
+from traindyno.analysis.rounds.words import amount, ends, figure, metric_of
 from traindyno.core.answers.rounds import AdoptAnswer, CandidateRow
 from traindyno.core.requests import AdoptRequest
+from traindyno.core.rounds import RoundMetric
 from traindyno.core.units import count_of
 
 
@@ -71,20 +72,20 @@ def _why_kept(answer: AdoptAnswer, winner: CandidateRow) -> str:
 
 
 def _compared(answer: AdoptAnswer, winner: CandidateRow) -> str:
-    incumbent, metric = answer.rows[0], answer.metric
+    incumbent, metric = answer.rows[0], metric_of(answer)
     scores = {*winner.scores, *incumbent.scores}
     if len(scores) == 1:
-        return f"every run of both has {metric} {figure(scores.pop(), metric)}"
+        return f"every run of both has {metric.name} {figure(scores.pop(), metric)}"
     gain = known(winner.gain)
     return (
-        f"{winner.label} has {metric} {figure(known(winner.mean), metric)} and the incumbent "
+        f"{winner.label} has {metric.name} {figure(known(winner.mean), metric)} and the incumbent "
         f"{figure(known(incumbent.mean), metric)} over {count_of(answer.seeds, 'fresh seed')} of each, "
         f"a {'gain' if gain >= 0 else 'loss'} of {amount(gain, metric)}{_within(winner, metric)}; "
         f"p = {winner.p_value:.2g} by {_test(winner)}, where less than {answer.level:.3g} is asked for"
     )
 
 
-def _within(row: CandidateRow, metric: str) -> str:
+def _within(row: CandidateRow, metric: RoundMetric) -> str:
     return "" if row.ci95 is None else f" (95 %: {ends(row.ci95, metric)})"
 
 
@@ -119,14 +120,14 @@ def _below_the_price(answer: AdoptAnswer, winner: CandidateRow) -> list[str]:
     if not real or winner.gain is None or winner.gain >= answer.minimum_gain:
         return []
     return [
-        f"The gain is real, but below the {amount(answer.minimum_gain, answer.metric)} that a change must be worth."
+        f"The gain is real, but below the {amount(answer.minimum_gain, metric_of(answer))} that a change must be worth."
     ]
 
 
 def _other_rows(answer: AdoptAnswer) -> list[str]:
-    others = [row for row in answer.rows[1:] if row.label != answer.winner]
+    others, metric = [row for row in answer.rows[1:] if row.label != answer.winner], metric_of(answer)
     return [
         f"{row.label} against the incumbent: a {'gain' if known(row.gain) >= 0 else 'loss'} of "
-        f"{amount(known(row.gain), answer.metric)}{_within(row, answer.metric)}, p = {row.p_value:.2g}."
+        f"{amount(known(row.gain), metric)}{_within(row, metric)}, p = {row.p_value:.2g}."
         for row in others
     ]

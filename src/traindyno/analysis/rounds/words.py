@@ -7,6 +7,7 @@ import msgspec
 
 from traindyno.analysis.row_comparisons import points
 from traindyno.core.answers.interval import Interval
+from traindyno.core.answers.rounds import AdoptAnswer
 from traindyno.core.round_space import label_of
 from traindyno.core.rounds import ALONE, Round, RoundMetric, RoundTrial, Value
 
@@ -28,6 +29,14 @@ def bounds_of(metric: RoundMetric) -> Interval:
     """What no score lies beyond."""
     known = {} if isinstance(metric, OwnFigures) else {"accuracy": (0.0, 1.0), "loss": (0.0, math.inf)}
     return known.get(metric.name, (-math.inf, math.inf))
+
+
+def metric_of(answer: AdoptAnswer) -> RoundMetric:
+    """The metric of a proof, as its scores are to be told."""
+    metric = RoundMetric(name=answer.metric, higher_is_better=answer.higher_is_better)
+    low, high = bounds_of(metric)
+    fits = all(low <= score <= high for row in answer.rows for score in row.scores)
+    return metric if fits else OwnFigures(**msgspec.structs.asdict(metric))
 
 
 def is_share(metric: RoundMetric | str) -> bool:
