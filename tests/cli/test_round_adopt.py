@@ -292,6 +292,21 @@ def test_asking_again_what_to_begin_with_does_not_undo_what_was_adopted_since(tm
     assert [entry["round"] for entry in before["entries"]] == ["first", "depth"]
 
 
+def test_more_to_begin_with_does_not_undo_what_was_adopted_since(tmp_path: Path) -> None:
+    begin = ("round", "first", "--runner", "simulated", "--no-report", "-q")
+    assert run(tmp_path, *begin, "--rates", "4").returncode == 0
+    time.sleep(1.1)  # the ledger keeps seconds
+    searched(tmp_path, HELPS)
+    assert answer(adopt(tmp_path, "--json"))["verdict"] == "adopt"
+    before = answer(run(tmp_path, "round", "ledger", "--json"))
+    time.sleep(1.1)
+    for more in (("--rates", "6"), ("--name", "anew", "--rates", "4")):
+        assert run(tmp_path, *begin, *more).returncode == 0
+        after = answer(run(tmp_path, "round", "ledger", "--json"))
+        assert after["configuration"] == before["configuration"]
+        assert [entry["round"] for entry in after["entries"]] == ["first", "depth"]
+
+
 def test_where_nothing_learns_nothing_is_begun(tmp_path: Path) -> None:
     runner = "simulated:best_accuracy=0.1,seed_spread=0.001"
     ended = run(tmp_path, "round", "first", "--runner", runner, "--no-report", "-q")
@@ -353,3 +368,13 @@ def test_a_job_of_the_user_s_own_must_be_named_again(tmp_path: Path) -> None:
     assert "which must be named again" in unnamed.stdout
     named = answer(run(tmp_path, *proof, "--model", "job.py:train"))
     assert (named["metric"], [row["label"] for row in named["rows"]]) == ("score", ["incumbent", "tuned"])
+
+
+def test_commands_that_prove_a_job_of_the_user_s_own_name_it(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("def train(width, seed):\n    raise AssertionError('not called')\n")
+    (tmp_path / "own.toml").write_text(OWN.replace("trials = 3", "trials = 24").replace("low = 8", "low = 1"))
+    told = document(run(tmp_path, "round", "run", "own.toml", "--runner", "simulated", "--no-report", "-q", "--json"))
+    proof = "traindyno round adopt own --model job.py:train"
+    assert told["hint"] == proof
+    assert f"`{proof}`" in " ".join(told["answer"]["verdicts"])
+    assert f"hint: {proof}" in run(tmp_path, "round", "analyse", "own").stderr

@@ -166,11 +166,56 @@ def test_an_answer_that_cannot_be_is_told_at_once_and_asked_again(tmp_path: Path
 
 
 def test_a_round_that_lacks_something_is_asked_for_it(tmp_path: Path) -> None:
-    options = ("--function=t.py:f", "--goal=maximise", "--nuisance=width")
-    said = typed(tmp_path, "accuracy", "", "width=1..3", "", "9", options=options)
+    options = ("--function=t.py:f", "--goal=maximise")
+    said = typed(tmp_path, "accuracy", "", "width", "width=1..3", "", "9", options=options)
+    assert "nothing is searched" in said
     assert "the range has no low end" in said
     assert "that needs an answer" in said
     assert [each.name for each in read_round(tmp_path / "it.toml").searched] == ["width"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--fix=xyz=3",), "'xyz'"),
+        (("--nuisance=momentum=0.9..0.1",), "not below"),
+        (("--job=data=nope",), "'nope', which is no source"),
+        (("--nuisance=model.width=3..1",), "not below"),
+        (("--function=t.py:f", "--nuisance=width=3..1"), "not below"),
+        (("--function=t.py:f", "--nuisance=width"), "no low end"),
+        (("--function=t.py:f", "--incumbent=width"), "gives nothing a value"),
+    ],
+)
+def test_a_mistake_in_the_options_ends_the_command_before_anything_is_asked(
+    tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    with mock.patch("sys.stdin", Terminal("\n" * 50)):
+        done = run(tmp_path, "round", "new", "it.toml", *options)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "What is" not in done.stderr
+    assert not (tmp_path / "it.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        (("--nuisance=model.width=1..3", "--incumbent=model.width=2", "--goal=maximise"), ("m.py:f", "", "9")),
+        (
+            ("--function=t.py:f", "--incumbent=width=2"),
+            ("score", "y", "helps", "width", "1,2", "", "depth=1..2", "", "9"),
+        ),
+        (
+            ("--fix=lr=0.1", "--fix=momentum=0", "--fix=weight_decay=0", "--fix=label_smoothing=0"),
+            ("", "", "helps", "model", "mlp:8,mlp:9", "", "", "9"),
+        ),
+    ],
+)
+def test_options_that_an_answer_completes_are_no_mistake(
+    tmp_path: Path, options: tuple[str, ...], lines: tuple[str, ...]
+) -> None:
+    typed(tmp_path, *lines, options=options)
+    assert read_round(tmp_path / "it.toml").budget.trials == 9
 
 
 def test_ending_the_questions_writes_nothing_and_says_so(tmp_path: Path) -> None:

@@ -138,6 +138,18 @@ def test_a_job_without_a_model_is_refused_unless_the_incumbent_has_one() -> None
     assert "no model" in mistake(changed(text, TARGET, "[target.fine_tuning]\nvalues = ['all', 'head']\n"))
 
 
+def test_a_round_that_varies_nothing_is_refused() -> None:
+    alone = changed(OWN, 'kind = "helps"', 'kind = "maximise"').partition("[target.width]")[0]
+    message, _, hint = mistake(alone).partition(" | ")
+    assert "nothing is searched" in message
+    assert "[nuisance.NAME]" in hint
+    assert parse_round(f"{alone}[nuisance.width]\nvalues = [1, 2]\n[incumbent]\nwidth = 1\n", "it.toml").searched
+    everything = "".join(f"[fixed.{name}]\nvalue = 0.1\n" for name in ("learning_rate", "momentum", "label_smoothing"))
+    text = changed(DEPTH, TARGET, "").partition("[nuisance")[0] + "[fixed.weight_decay]\nvalue = 0.0\n" + everything
+    assert "nothing is searched" in mistake(changed(text, 'kind = "helps"', 'kind = "maximise"'))
+    assert parse_round(text + TARGET, "it.toml").target is not None
+
+
 def test_a_table_is_no_single_value() -> None:
     assert "seeds is a table" in mistake(changed(OPTIMIZERS, 'name = "optimiser"', "seeds = 3"))
 

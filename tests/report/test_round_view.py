@@ -188,6 +188,29 @@ def test_of_many_checks_that_could_not_be_told_the_first_speaks_for_all_and_fail
     assert rows[-1][2].endswith("Of the first: about knob 0")
 
 
+def test_runs_whose_values_are_not_searched_any_more_are_none_of_the_best() -> None:
+    document = round_document()
+    best = max((run for run in document.answer.runs if run.feasible), key=lambda run: run.score or 0.0)
+    runs = tuple(msgspec.structs.replace(run, inside=run != best) for run in document.answer.runs)
+    moved = msgspec.structs.replace(document, answer=msgspec.structs.replace(document.answer, runs=runs))
+    place = f"{best.draw.phase} {best.draw.index}"
+    first, now = (_best_rows(each)[0] for each in (document, moved))
+    assert first[-1] == place
+    assert now != first
+
+
+def test_what_is_begun_with_needs_no_proof_by_fresh_seeds() -> None:
+    document = round_document()
+    first = msgspec.structs.replace(document, answer=msgspec.structs.replace(document.answer, goal="initial"))
+    table = next(each for each in view_of(first).tables(first) if each.title == "The best runs")
+    assert table.legend == ("One seed each; the gate of the next round shows how far seeds differ",)
+
+
+def _best_rows(document: Document) -> list[tuple[str, ...]]:
+    table = next(each for each in view_of(document).tables(document) if each.title == "The best runs")
+    return [row.cells for row in table.rows]
+
+
 def test_an_arm_shows_its_runs_without_a_score_by_how_they_ended() -> None:
     document = round_document()
     arms = arms_of(document)

@@ -16,6 +16,10 @@ COMMON = ("data", "epochs", "steps")
 _ASKS = ("helps", "effect")
 
 
+class NothingSearchedError(UsageError):
+    """A round without a target or a nuisance: all its runs would be the same one."""
+
+
 def check_question(goal: Goal, parameters: tuple[Parameter, ...], where: str) -> None:
     """One round, one question: at most one target, and one exactly where the goal is about it."""
     targets = [each.name for each in parameters if each.role == "target"]
@@ -44,6 +48,11 @@ def check_round(round_: Round, where: str) -> None:
         _check_fixed(parameter, round_.job, where)
     _check_prune(round_, where)
     _check_incumbent(round_, where)
+    if round_.target is None and not round_.searched:
+        raise NothingSearchedError(
+            f"{where}: nothing is searched, so all runs would be the same",
+            "add [nuisance.NAME] with low = ... and high = ..., or with values = [...]",
+        )
 
 
 def checked_incumbent(table: Mapping[str, Any], round_: Round, where: str) -> dict[str, Value]:

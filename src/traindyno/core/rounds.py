@@ -205,7 +205,8 @@ class CurvePlace(Record, frozen=True):
 class RoundTrial(Record, frozen=True):
     """One run of a round, as conclusions see it. `score` is the metric, null where the run has none.
 
-    `score` of a run that was `pruned` is what it had when it was ended. `seconds` are those of training.
+    `score` of a run that was `pruned` is what it had when it was ended. `seconds` are those of training. One that is
+    not `inside` has values that the round does not search any more.
     """
 
     draw: Draw
@@ -218,6 +219,7 @@ class RoundTrial(Record, frozen=True):
     classes: int | None = None
     evaluation_examples: int | None = None
     message: str | None = None
+    inside: bool = True
 
     @property
     def feasible(self) -> bool:

@@ -1,5 +1,6 @@
 """A new configuration takes the incumbent's place only on fresh seeds, and only if the gain is real and worth it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -160,7 +161,8 @@ def test_a_run_that_diverged_counts_as_guessing_and_is_told() -> None:
     assert answer.verdict != "adopt"
     assert answer.rows[1].failed == 1
     assert answer.rows[1].scores[-1] == pytest.approx(0.1)
-    assert "1 of 6 runs of mlp:64x64 diverged or failed; each counts as 10.00 %, the worst there is." in answer.verdicts
+    told = "1 of 6 runs of mlp:64x64 diverged or failed; each counts as 10.00 %, what guessing scores."
+    assert told in answer.verdicts
 
 
 def test_a_gain_that_tuning_again_would_have_given_is_told_apart() -> None:
@@ -197,6 +199,48 @@ def test_what_fails_more_often_than_the_incumbent_is_neither_adopted_nor_its_equ
         answer = conclude_adoption(priced, records, seconds=1.0, simulated=False)
         assert (answer.verdict, answer.configuration, answer.ci95) == ("keep", INCUMBENT, None)
         assert f"{failing.count(None)} of 6 runs of plain failed, and 0 of its own" in answer.verdicts[0]
+
+
+NEAR = (0.30, 0.31, 0.29, 0.305, 0.315, 0.285)
+
+
+def own_job(incumbent: Sequence[float | None], candidate: Sequence[float | None], minimum_gain: float) -> AdoptAnswer:
+    """A proof of a job of the user's own, which has a loss."""
+    losses = {"incumbent": incumbent, "plain": candidate}
+    records = [_of_unknown_classes(record) for record in fresh_runs(losses, metric="loss")]
+    changes: dict[str, Configuration] = {"plain": {"weight_decay": 0.01}}
+    request = adoption(losses, metric="loss", minimum_gain=minimum_gain, changes=changes)
+    return conclude_adoption(request, records, seconds=1.0, simulated=False)
+
+
+def test_what_always_works_takes_the_place_of_an_incumbent_that_never_does_whatever_the_price() -> None:
+    answer = own_job([None] * 6, NEAR, minimum_gain=0.5)
+    assert (answer.verdict, answer.winner, answer.configuration["weight_decay"]) == ("adopt", "plain", 0.01)
+    assert (answer.rows[0].mean, answer.rows[0].sd, answer.rows[0].failed) == (None, None, 6)
+    assert (
+        "the incumbent none, as every run failed, over 6 fresh seeds of each, a gain of at least"
+        in (answer.verdicts[0])
+    )
+    assert not any("below the" in text for text in answer.verdicts)
+    told = "6 of 6 runs of incumbent diverged or failed; each counts as 0.315, the worst score that any run had."
+    assert told in answer.verdicts
+
+
+@pytest.mark.parametrize(
+    ("incumbent", "candidate"),
+    [
+        ([*NEAR[:5], None], NEAR),
+        ([*NEAR[:5], None], [*NEAR[:5], None]),
+        ([None] * 6, [0.3] * 6),
+        ([*[0.3] * 5, None], [0.3] * 6),
+    ],
+)
+@pytest.mark.parametrize("minimum_gain", [0.0, 0.5])
+def test_where_runs_failed_nothing_is_equal(
+    incumbent: Sequence[float | None], candidate: Sequence[float | None], minimum_gain: float
+) -> None:
+    answer = own_job(incumbent, candidate, minimum_gain)
+    assert (answer.verdict, answer.configuration) == ("undecided", INCUMBENT)
 
 
 def _of_unknown_classes(record: TrialRecord) -> TrialRecord:
@@ -247,8 +291,17 @@ def test_too_few_seeds_for_any_proof_are_told() -> None:
 
 
 def test_without_any_whole_run_there_is_nothing_to_decide() -> None:
-    with pytest.raises(NothingMeasuredError):
+    with pytest.raises(NothingMeasuredError, match="no fresh run gave a score: 8 diverged") as caught:
         decided({"incumbent": [None] * 4, "mlp:64x64": [None] * 4})
+    assert caught.value.hint == "look at the runs: traindyno show depth.adopt"
+
+
+def test_more_time_is_advised_where_a_limit_ended_runs() -> None:
+    scores = {"incumbent": LOW, "mlp:64x64": HIGH}
+    records = [run(label, index, None, outcome=Outcome.TIMEOUT) for label in scores for index in range(6)]
+    with pytest.raises(NothingMeasuredError, match="12 ran out of time") as caught:
+        conclude_adoption(adoption(scores), records, seconds=1.0, simulated=False)
+    assert "more time" in str(caught.value.hint)
 
 
 def test_nothing_better_is_adopted_at_most_one_time_in_twenty() -> None:

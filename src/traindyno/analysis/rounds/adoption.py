@@ -4,20 +4,18 @@ The search's own runs never count: the best of many flatters itself. Nothing is 
 there, for whoever tests on the way looks more often than the error was shared out for.
 """
 
-import math
 from collections.abc import Sequence
 
 import msgspec
 
 from traindyno.analysis.rounds.adoption_choice import Judged, best_of, judge_candidates, told_apart
-from traindyno.analysis.rounds.adoption_pending import still_to_come
+from traindyno.analysis.rounds.adoption_pending import no_score, still_to_come
 from traindyno.analysis.rounds.adoption_runs import CandidateRuns, candidate_runs, completed_looks
 from traindyno.analysis.rounds.adoption_verdicts import adoption_verdicts
 from traindyno.analysis.rounds.evidence import effect_to_show
 from traindyno.analysis.rounds.power import level_of_look, seeds_to_show, spent_before
 from traindyno.analysis.rounds.simplicity import is_simpler
 from traindyno.core.answers.rounds import AdoptAnswer, CandidateRow
-from traindyno.core.errors import NothingMeasuredError
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import AdoptRequest
 from traindyno.core.rounds import Configuration
@@ -44,7 +42,7 @@ def _at_latest_look(
 ) -> AdoptAnswer:
     incumbent, *others = candidate_runs(request, records)
     if not any(runs.whole for runs in (incumbent, *others)):
-        raise NothingMeasuredError("no run came to its end", "see the trials above, or give runs more time")
+        raise no_score(request, records)
     look = len(request.looks) - 1
     level = level_of_look(look)
     judged = judge_candidates(incumbent, others, level, request.round.minimum_gain)
@@ -52,7 +50,7 @@ def _at_latest_look(
     winner = best_of(judged, level, request.round.minimum_gain, None if target is None else target.field)
     decided = winner if winner is not None and winner.evidence is not None else None
     evidence = None if decided is None else decided.evidence
-    needed = _needed(decided, request, look, tests=len(others))
+    needed = _needed(decided, request, incumbent, tests=len(others))
     answer = AdoptAnswer(
         round=request.round.name,
         campaign=request.round.campaign,
@@ -80,15 +78,16 @@ def _at_latest_look(
     return _with_verdicts(answer, request, incumbent, judged)
 
 
-def _needed(decided: Judged | None, request: AdoptRequest, look: int, tests: int) -> int | None:
+def _needed(decided: Judged | None, request: AdoptRequest, incumbent: CandidateRuns, tests: int) -> int | None:
     """The seeds of each that would about decide it, at the look that comes next."""
     if decided is None or decided.evidence is None or decided.verdict != "undecided" or decided.evidence.spreadless:
         return None
+    price = 0.0 if incumbent.failed > decided.runs.failed else request.round.minimum_gain
     return seeds_to_show(
-        effect_to_show(decided.evidence, request.round.minimum_gain),
+        effect_to_show(decided.evidence, price),
         decided.evidence.variance,
         beyond=request.looks[-1],
-        level=level_of_look(look + 1),
+        level=level_of_look(len(request.looks)),
         tests=tests,
     )
 
@@ -111,7 +110,7 @@ def _row(judged: Judged) -> CandidateRow:
         configuration=runs.candidate.values,
         changes=runs.candidate.changes,
         scores=runs.scores,
-        mean=math.fsum(runs.scores) / len(runs.scores) if runs.scores else None,
+        mean=runs.mean,
         sd=runs.sd,
         failed=runs.failed,
         gain=None if evidence is None else evidence.gain,

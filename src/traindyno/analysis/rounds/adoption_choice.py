@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from traindyno.analysis.rounds.adoption_runs import CandidateRuns
-from traindyno.analysis.rounds.evidence import Evidence, evidence_of, judge
+from traindyno.analysis.rounds.evidence import Evidence, Failures, evidence_of, judge
 from traindyno.analysis.rounds.simplicity import is_simpler
 from traindyno.analysis.row_comparisons import holm
 from traindyno.core.answers.rounds import AdoptVerdict
@@ -34,10 +34,14 @@ def judge_candidates(
             runs=runs,
             evidence=each,
             p_value=p_value,
-            verdict=judge(each, p_value, level, minimum_gain, fails_more=runs.failed > incumbent.failed),
+            verdict=judge(each, p_value, level, minimum_gain, _failures(incumbent, runs)),
         )
         for runs, each, p_value in zip(others, found, corrected, strict=True)
     )
+
+
+def _failures(incumbent: CandidateRuns, runs: CandidateRuns) -> Failures:
+    return Failures(incumbent=incumbent.failed, candidate=runs.failed, seeds=len(runs.trials))
 
 
 def _evidence(incumbent: CandidateRuns, runs: CandidateRuns, level: float) -> Evidence:

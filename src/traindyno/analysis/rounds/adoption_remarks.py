@@ -98,10 +98,18 @@ def _flattered(answer: AdoptAnswer, winner: CandidateRow) -> list[str]:
     ]
 
 
+def stand_in_words(answer: AdoptAnswer) -> str:
+    """What a failed run counts as: a score that a whole run has too, or else what guessing scores."""
+    scores = [score for row in answer.rows for score in row.scores]
+    worst = (min if answer.higher_is_better else max)(scores)
+    is_of_a_run = scores.count(worst) > sum(row.failed for row in answer.rows)
+    return "the worst score that any run had" if is_of_a_run else "what guessing scores"
+
+
 def _failures(answer: AdoptAnswer) -> list[str]:
     return [
         f"{row.failed} of {len(row.scores)} runs of {row.label} diverged or failed; each counts as "
-        f"{figure((min if answer.higher_is_better else max)(row.scores), metric_of(answer))}, the worst there is."
+        f"{figure((min if answer.higher_is_better else max)(row.scores), metric_of(answer))}, {stand_in_words(answer)}."
         for row in answer.rows
         if row.failed
     ]

@@ -1,4 +1,4 @@
-"""The fresh runs of each candidate, as one figure each. A run that failed counts as the worst there is.
+"""The fresh runs of each candidate, as one figure each. A run that failed counts as the worst of any.
 
 A run that was lost says nothing of its values, and counts as one that is still to come.
 """
@@ -47,10 +47,14 @@ class CandidateRuns(Record, frozen=True):
         return len(self.trials) - len(self.whole)
 
     @property
+    def mean(self) -> float | None:
+        """Null where no run has a score of its own."""
+        return math.fsum(self.scores) / len(self.scores) if self.whole else None
+
+    @property
     def sd(self) -> float | None:
-        if len(self.scores) < 2:
+        if (mean := self.mean) is None or len(self.scores) < 2:
             return None
-        mean = math.fsum(self.scores) / len(self.scores)
         return math.sqrt(math.fsum((score - mean) ** 2 for score in self.scores) / (len(self.scores) - 1))
 
     @property

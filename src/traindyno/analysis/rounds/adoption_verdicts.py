@@ -1,6 +1,6 @@
 """A decision on fresh seeds in sentences: the verdict first, then what it rests on and what it does not say."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from traindyno.analysis.rounds.adoption_pending import still_to_come
 from traindyno.analysis.rounds.adoption_remarks import known, remarks
@@ -9,6 +9,7 @@ from traindyno.analysis.rounds.power import MOST_SEEDS
 from traindyno.analysis.rounds.words import amount, ends, figure, metric_of
 from traindyno.core.answers.rounds import AdoptAnswer, CandidateRow
 from traindyno.core.requests import AdoptRequest
+from traindyno.core.resuming import adopt_command
 from traindyno.core.rounds import RoundMetric
 from traindyno.core.units import count_of
 
@@ -37,10 +38,10 @@ def adoption_verdicts(
     )
 
 
-def further_look(answer: AdoptAnswer, request: AdoptRequest) -> str:
-    """What to type for as many seeds as would about decide it."""
-    despite = " --despite-checks" if answer.failed_checks else ""
-    return f"traindyno round adopt {request.round_study} --seeds {answer.needed_seeds}{despite}"
+def further_look(answer: AdoptAnswer, request: AdoptRequest, moved: Mapping[str, str] | None = None) -> str:
+    """What to type for as many seeds as would about decide it; `moved` says where the user's code lies now."""
+    options = ["--seeds", f"{answer.needed_seeds}", *(["--despite-checks"] if answer.failed_checks else [])]
+    return adopt_command(request.round, *options, study=request.round_study, moved=moved)
 
 
 def _decision(answer: AdoptAnswer, winner: CandidateRow) -> str:
@@ -74,15 +75,20 @@ def _why_kept(answer: AdoptAnswer, winner: CandidateRow) -> str:
 def _compared(answer: AdoptAnswer, winner: CandidateRow) -> str:
     incumbent, metric = answer.rows[0], metric_of(answer)
     scores = {*winner.scores, *incumbent.scores}
-    if len(scores) == 1:
+    if len(scores) == 1 and not winner.failed and not incumbent.failed:
         return f"every run of both has {metric.name} {figure(scores.pop(), metric)}"
     gain = known(winner.gain)
+    at_least = "at least " if gain >= 0 and incumbent.failed > winner.failed else ""
     return (
-        f"{winner.label} has {metric.name} {figure(known(winner.mean), metric)} and the incumbent "
-        f"{figure(known(incumbent.mean), metric)} over {count_of(answer.seeds, 'fresh seed')} of each, "
-        f"a {'gain' if gain >= 0 else 'loss'} of {amount(gain, metric)}{_within(winner, metric)}; "
+        f"{winner.label} has {metric.name} {_mean(winner, metric)} and the incumbent "
+        f"{_mean(incumbent, metric)} over {count_of(answer.seeds, 'fresh seed')} of each, "
+        f"a {'gain' if gain >= 0 else 'loss'} of {at_least}{amount(gain, metric)}{_within(winner, metric)}; "
         f"p = {winner.p_value:.2g} by {_test(winner)}, where less than {answer.level:.3g} is asked for"
     )
+
+
+def _mean(row: CandidateRow, metric: RoundMetric) -> str:
+    return "none, as every run failed," if row.mean is None else figure(row.mean, metric)
 
 
 def _within(row: CandidateRow, metric: RoundMetric) -> str:
@@ -117,7 +123,7 @@ def _open(answer: AdoptAnswer, winner: CandidateRow, request: AdoptRequest, *, s
 
 def _below_the_price(answer: AdoptAnswer, winner: CandidateRow) -> list[str]:
     real = winner.p_value is not None and winner.p_value < answer.level
-    if not real or winner.gain is None or winner.gain >= answer.minimum_gain:
+    if answer.verdict == "adopt" or not real or winner.gain is None or winner.gain >= answer.minimum_gain:
         return []
     return [
         f"The gain is real, but below the {amount(answer.minimum_gain, metric_of(answer))} that a change must be worth."

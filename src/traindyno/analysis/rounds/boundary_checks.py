@@ -118,7 +118,7 @@ def widening_step(
     low, high = min(lows, default=None), max(highs, default=None)
     assert parameter.range is not None
     wanted = trials_with(round, trials, draws_to_see(parameter.range, with_ends(parameter, low, high)))
-    step = set_ends(parameter, low, high, budget_edit(round, wanted))
+    step = set_ends(round, parameter, low, high, budget_edit(round, wanted))
     is_sure = any(each.verdict == "edge" for each in boundaries)
     return step if is_sure else f"If such values make sense: {step}"
 

@@ -74,7 +74,7 @@ def conclude_trials(round_: Round, trials: Sequence[RoundTrial], checks: tuple[C
         incumbent_scores=gate,
         best=best,
         origin=find_origin(round_, arms, best, gate),
-        runs=tuple(trials),
+        runs=tuple(_placed(round_, each) for each in trials),
         planned_trials=_planned(round_, trials),
     )
 
@@ -84,3 +84,9 @@ def _planned(round_: Round, trials: Sequence[RoundTrial]) -> int:
     planned = planned_trials(round_)
     elsewhere = sum(not is_inside(round_, each) for each in tuning(trials))
     return 0 if planned is None else planned + elsewhere
+
+
+def _placed(round_: Round, trial: RoundTrial) -> RoundTrial:
+    """The run with whether its values are still searched; the incumbent's need not be."""
+    inside = trial.draw.phase == "gate" or is_inside(round_, trial)
+    return msgspec.structs.replace(trial, inside=inside)

@@ -10,6 +10,19 @@ from traindyno.core.answers.rounds import AdoptVerdict
 from traindyno.core.base import Record
 
 
+class Failures(Record, frozen=True):
+    """How many runs of the incumbent and of a candidate failed, of as many seeds of each."""
+
+    incumbent: int = 0
+    candidate: int = 0
+    seeds: int = 0
+
+    @property
+    def decide(self) -> bool:
+        """Whether scores alone do not: some failed, and not simply all of both."""
+        return 0 < self.incumbent + self.candidate < 2 * self.seeds
+
+
 class Evidence(Record, frozen=True):
     """`p_value` is this candidate's alone, not yet corrected. Beyond either of `bounds` lies the look's error.
 
@@ -48,18 +61,17 @@ def _once(sample: Sample) -> Sample:
 
 
 def judge(
-    evidence: Evidence, p_value: float, level: float, minimum_gain: float, *, fails_more: bool = False
+    evidence: Evidence, p_value: float, level: float, minimum_gain: float, failures: Failures | None = None
 ) -> AdoptVerdict:
     """The verdict on a candidate whose `p_value` is corrected for how many there are.
 
     What has no gain to show needs no proof against it: the incumbent is kept. Without a minimum gain there is no margin
     within which two could be called equal, unless no run differs. Where seeds make no difference at all, runs are no
-    evidence of luck, however many there are. What fails more often than the incumbent is no better and no equal of it,
-    whatever its other runs score.
+    evidence of luck, however many there are.
     """
     low, high = evidence.bounds
-    if fails_more:
-        return "keep"
+    if failures is not None and failures.decide:
+        return _judge_failing(evidence, p_value, level, minimum_gain, failures)
     if evidence.identical:
         return "equivalent"
     if evidence.spreadless:
@@ -69,6 +81,22 @@ def judge(
     if -minimum_gain < low and high < minimum_gain:
         return "equivalent"
     return "keep" if evidence.gain <= 0 or high < minimum_gain else "undecided"
+
+
+def _judge_failing(
+    evidence: Evidence, p_value: float, level: float, minimum_gain: float, failures: Failures
+) -> AdoptVerdict:
+    """The verdict where runs failed, whose scores are made up: nothing is equal then.
+
+    What fails more often than the incumbent is no better, whatever its other runs score. What fails less often gains
+    at least what the scores say, so that a gain that is real needs no least size.
+    """
+    if failures.candidate > failures.incumbent:
+        return "keep"
+    price = minimum_gain if failures.candidate == failures.incumbent else 0.0
+    if p_value < level and evidence.gain >= price and not evidence.spreadless:
+        return "adopt"
+    return "keep" if evidence.gain < 0 else "undecided"
 
 
 def effect_to_show(evidence: Evidence, minimum_gain: float) -> float:

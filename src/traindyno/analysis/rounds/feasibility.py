@@ -29,7 +29,7 @@ def _check(round: Round, arm: str, runs: Sequence[RoundTrial]) -> Check:
         name=NAME,
         state=state,
         text=_text(round, arm, runs, lost, sharpest),
-        next_step=None if state == "passed" else _next_step(runs, lost, sharpest),
+        next_step=None if state == "passed" else _next_step(round, runs, lost, sharpest),
         subject=arm or None,
     )
 
@@ -66,11 +66,13 @@ def _text(
     return f"{told} {border.failed} of {border.runs} runs with {parameter.name} {side} {number:.2g} {how}."
 
 
-def _next_step(runs: Sequence[RoundTrial], lost: Counter[Ending], sharpest: tuple[Parameter, Border] | None) -> str:
+def _next_step(
+    round: Round, runs: Sequence[RoundTrial], lost: Counter[Ending], sharpest: tuple[Parameter, Border] | None
+) -> str:
     if sharpest is not None:
         parameter, border = sharpest
         end = float(f"{number_at(parameter, border.place):.2g}")
-        return set_ends(parameter, None if border.above else end, end if border.above else None)
+        return set_ends(round, parameter, None if border.above else end, end if border.above else None)
     most = lost.most_common(1)[0][0]
     messages = Counter(each.message for each in runs if each.ending == most and each.message)
     why = f" Most often: {messages.most_common(1)[0][0]}" if messages else ""

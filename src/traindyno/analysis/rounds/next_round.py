@@ -13,6 +13,7 @@ from traindyno.analysis.rounds.drafts import Draft, free_name, with_enough
 from traindyno.analysis.rounds.questions import Question, next_question
 from traindyno.analysis.rounds.same_again import same_again
 from traindyno.core.answers.rounds import AdoptAnswer, AdoptVerdict, RoundAnswer
+from traindyno.core.resuming import adopt_command
 from traindyno.core.round_defaults import with_defaults
 from traindyno.core.round_fields import rule_of
 from traindyno.core.rounds import Configuration, Parameter, Round, RoundJob, Value
@@ -129,7 +130,7 @@ def _reasons(
     elif adoption is None:
         yield (
             "incumbent",
-            f"The incumbent is still that of {round_.name}: `traindyno round adopt {round_.name}` has not run, and "
+            f"The incumbent is still that of {round_.name}: `{adopt_command(round_)}` has not run, and "
             "the best of a search is no evidence.",
         )
     else:

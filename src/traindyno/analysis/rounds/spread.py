@@ -9,6 +9,7 @@ from traindyno.analysis.rounds.trials import best_first, sign
 from traindyno.analysis.rounds.words import amount, arm_words
 from traindyno.core.answers.rounds import Check
 from traindyno.core.base import Record
+from traindyno.core.resuming import adopt_command
 from traindyno.core.round_space import gate_runs
 from traindyno.core.rounds import Round, RoundTrial
 
@@ -64,7 +65,7 @@ def spread_check(round: Round, trials: Sequence[RoundTrial]) -> Check:
         name=NAME,
         state="warning",
         text=" ".join([told, *doubts]),
-        next_step=f"Let fresh seeds decide: `traindyno round adopt {round.name}`.",
+        next_step=f"Let fresh seeds decide: `{adopt_command(round)}`.",
     )
 
 

@@ -15,6 +15,7 @@ from traindyno.analysis.rounds.words import (
     values_words,
 )
 from traindyno.core.answers.rounds import Importance, IsolationRow, RoundAnswer
+from traindyno.core.resuming import adopt_command
 from traindyno.core.rounds import Round
 from traindyno.core.units import count_of
 
@@ -66,10 +67,7 @@ def _helps(round_: Round, row: IsolationRow) -> str:
     if high <= 0 or high < price:
         worth = "" if high <= 0 else f", below the {amount(price, round_.metric)} that a change must be worth"
         return f"{question}It does not look so: {_difference(round_, row)}{worth}."
-    return (
-        f"{question}The search cannot tell: {_difference(round_, row)}. Fresh seeds can: "
-        f"`traindyno round adopt {round_.name}`."
-    )
+    return f"{question}The search cannot tell: {_difference(round_, row)}. Fresh seeds can: `{adopt_command(round_)}`."
 
 
 def _difference(round_: Round, row: IsolationRow) -> str:
@@ -101,7 +99,7 @@ def _adopt_hint(round_: Round, best: IsolationRow) -> str:
 
 
 def _not_yet(round_: Round) -> str:
-    return f"not yet evidence: `traindyno round adopt {round_.name}`"
+    return f"not yet evidence: `{adopt_command(round_)}`"
 
 
 def _best(round_: Round, answer: RoundAnswer) -> list[str]:

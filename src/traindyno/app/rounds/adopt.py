@@ -1,6 +1,6 @@
 """Proving the best of a round against the incumbent with fresh seeds, and deciding."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -24,6 +24,7 @@ from traindyno.core.answers.rounds import AdoptAnswer
 from traindyno.core.errors import NothingMeasuredError, UsageError
 from traindyno.core.outcomes import Outcome
 from traindyno.core.requests import AdoptRequest, Bench, workloads_of
+from traindyno.core.resuming import adopt_command
 from traindyno.core.units import count_of
 from traindyno.search.rounds.strategy import AdoptStrategy
 from traindyno.search.strategy import SharedStrategy
@@ -53,7 +54,7 @@ def adopt(
         request = msgspec.structs.replace(study.row.request, bench=study.workshop.bench)
         answer = _concluded(study, request)
         warnings = (*remarks, *cautions(study.records))
-        return finished_document(study, request, answer, warnings, _hint(study, request, answer))
+        return finished_document(study, request, answer, warnings, _hint(study, request, answer, context.moved))
 
 
 @contextmanager
@@ -113,11 +114,12 @@ def _concluded(study: SharedStudy, request: AdoptRequest) -> AdoptAnswer:
         raise study.cut_before("run came to its end") or error from None
 
 
-def _hint(study: SharedStudy, request: AdoptRequest, answer: AdoptAnswer) -> str:
+def _hint(study: SharedStudy, request: AdoptRequest, answer: AdoptAnswer, moved: Mapping[str, str]) -> str:
     """More seeds where they would decide, the same again where runs were lost, and else the round that follows."""
     if answer.seeds < request.looks[-1]:
-        despite = " --despite-checks" if answer.failed_checks else ""
-        return f"traindyno round adopt {request.round_study}{despite}{study.store_option}"
+        despite = ["--despite-checks"] if answer.failed_checks else []
+        again = adopt_command(request.round, *despite, study=request.round_study, moved=moved)
+        return f"{again}{study.store_option}"
     if answer.needed_seeds is not None:
-        return f"{further_look(answer, request)}{study.store_option}"
+        return f"{further_look(answer, request, moved)}{study.store_option}"
     return f"traindyno round next {request.round_study}{study.store_option}"

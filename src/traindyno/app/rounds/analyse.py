@@ -13,6 +13,7 @@ from traindyno.core.errors import NothingMeasuredError, UsageError
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import AdoptRequest, RoundRequest
+from traindyno.core.resuming import adopt_command
 from traindyno.report.document import trial_entry
 from traindyno.store.ledger import Ledger, StudyRow
 
@@ -108,4 +109,6 @@ def _ended(ledger: Ledger, row: StudyRow) -> list[TrialRecord]:
 def _next_command(found: Analysed) -> str:
     """Fresh seeds where the round is ready for them, and else the round that follows."""
     wants_proof = found.answer.ready and found.adoption is None and found.answer.goal != "initial"
-    return f"traindyno round {'adopt' if wants_proof else 'next'} {found.row.name}"
+    if wants_proof:
+        return adopt_command(found.request.round, study=found.row.name)
+    return f"traindyno round next {found.row.name}"

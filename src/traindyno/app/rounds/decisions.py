@@ -34,7 +34,14 @@ def decided_in(store: str, campaign: str) -> list[Decided]:
         return []
     with Ledger.open(store, create=False) as ledger:
         found = [entry for row in ledger.studies() if (entry := _of_study(ledger, row, campaign, store)) is not None]
-    return sorted(found, key=lambda each: (each.entry.decided, each.study_id))
+    return _without_late_beginnings(sorted(found, key=lambda each: (each.entry.decided, each.study_id)))
+
+
+def _without_late_beginnings(decided: list[Decided]) -> list[Decided]:
+    """What a campaign begins with is chosen before anything is adopted: later it has no fresh seeds to show."""
+    adopted = [place for place, each in enumerate(decided) if each.entry.best_of is None and each.decision.took]
+    first = min(adopted, default=len(decided))
+    return [each for place, each in enumerate(decided) if place < first or each.entry.best_of is None]
 
 
 def _of_study(ledger: Ledger, row: StudyRow, campaign: str, store: str) -> Decided | None:
@@ -50,11 +57,11 @@ def _of_study(ledger: Ledger, row: StudyRow, campaign: str, store: str) -> Decid
     return _beginning(ledger, row, request, typed_answer(document).answer, store)
 
 
-def _decided_at(ledger: Ledger, row: StudyRow, seeds: int | None = None) -> str:
+def _decided_at(ledger: Ledger, row: StudyRow, seeds: int) -> str:
     """When the last result came that a decision rests on: asking again does not make it younger."""
     moments = ledger.moments(row.id)
     draws = {record.spec.key: record.spec.draw for record in ledger.trials(row.id)}
-    rests_on = [key for key, draw in draws.items() if seeds is None or (draw is not None and draw.index < seeds)]
+    rests_on = [key for key, draw in draws.items() if draw is not None and draw.index < seeds]
     return max((moments[key] for key in rests_on), default=row.updated)
 
 
@@ -106,14 +113,14 @@ def _adoption(ledger: Ledger, row: StudyRow, request: AdoptRequest, store: str) 
 
 
 def _beginning(ledger: Ledger, row: StudyRow, request: RoundRequest, answer: RoundAnswer, store: str) -> Decided | None:
-    """The configuration that a campaign began with, if it has passed its gate."""
+    """The configuration that a campaign began with, if it has passed its gate; more runs do not make it younger."""
     if request.round.goal.kind != "initial" or answer.best is None or failed_gate(answer) is not None:
         return None
     configuration = answer.best.configuration
     entry = LedgerEntry(
         round=answer.round,
         study=row.name,
-        decided=_decided_at(ledger, row),
+        decided=min(ledger.moments(row.id).values(), default=row.updated),
         verdict="adopt",
         question=answer.question,
         changes=configuration,

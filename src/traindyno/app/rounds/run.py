@@ -1,6 +1,6 @@
 """Running a round: the gate, the search in every arm, and what they have shown so far."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ import msgspec
 
 from traindyno.analysis.cautions import cautions
 from traindyno.analysis.rounds.arms import is_inside
+from traindyno.analysis.rounds.next_steps import writes_file
 from traindyno.analysis.rounds.trials import best_first, round_trials, tuning
 from traindyno.analysis.rounds.words import arm_words, is_share, with_own_figures
 from traindyno.app.context import Context
@@ -26,6 +27,7 @@ from traindyno.core.answers.rounds import Check, RoundAnswer
 from traindyno.core.errors import NothingMeasuredError
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import RoundRequest
+from traindyno.core.resuming import adopt_command
 from traindyno.core.rounds import Round
 from traindyno.search.strategy import SharedStrategy
 
@@ -53,7 +55,7 @@ def run_round(request: RoundRequest, context: Context, processes: int = 1) -> Do
             *request.lints,
             *cautions(succeeded),
         )
-        return finished_document(study, request, answer, warnings, _hint(study, answer))
+        return finished_document(study, request, answer, warnings, _hint(study, request, answer, context.moved))
 
 
 @contextmanager
@@ -146,12 +148,13 @@ def _elsewhere(study: SharedStudy) -> tuple[str, ...]:
     )
 
 
-def _hint(study: SharedStudy, answer: RoundAnswer) -> str | None:
+def _hint(study: SharedStudy, request: RoundRequest, answer: RoundAnswer, moved: Mapping[str, str]) -> str | None:
     """What the first failed check wants; else the command that goes on. A round of `round first` has no file yet."""
     wanted = next((check.next_step for check in answer.checks if check.state == "failed" and check.next_step), None)
     is_first = answer.goal == "initial"
-    going_on = ("next" if is_first else "adopt") if answer.ready or (is_first and wanted) else "analyse"
+    going_on = "next" if is_first and (answer.ready or wanted) else "analyse"
     command = f"traindyno round {going_on} {study.row.name}{study.store_option}"
     if wanted is None:
-        return command
-    return f"{wanted} `{command}` writes a file to change." if is_first else wanted
+        proof = adopt_command(request.round, study=study.row.name, moved=moved)
+        return f"{proof}{study.store_option}" if answer.ready and not is_first else command
+    return f"{wanted} `{command}` writes a file to change." if is_first and not writes_file(wanted) else wanted

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from traindyno.cli.rounds.possible import check_options, has_model, possible
 from traindyno.cli.rounds.prompts import prompt, until_taken
 from traindyno.core.errors import StoppedError, UsageError
 from traindyno.core.records import is_user_file
@@ -48,29 +49,19 @@ def _ask_job(wishes: "Wishes", file: Path, adopted: Mapping[str, Any]) -> "Wishe
     """The model and its data; a file of the user's own brings its data, and a target its first model."""
     from traindyno.app.rounds.new import FIRST_DATA, FIRST_MODEL
 
+    check_options(wishes, file, adopted)
     if wishes.function is not None:
         return _ask_metric(wishes)
 
     def with_job(field: str, value: str) -> "Wishes":
-        return _possible(msgspec.structs.replace(wishes, job={**wishes.job, field: value}), file, adopted)
+        return possible(msgspec.structs.replace(wishes, job={**wishes.job, field: value}), file, adopted)
 
-    is_target = any(each.startswith("model=") for each in wishes.targets)
-    if wishes.job.get("model") is not None or "model" in adopted or is_target:
-        _possible(wishes, file, adopted)
-    else:
+    if not has_model(wishes, adopted):
         text = "What is trained (mlp:64, torchvision:resnet18, file.py:function ...)"
         wishes = until_taken(lambda: with_job("model", prompt(text, FIRST_MODEL)))
     if wishes.job.get("data") is None and "data" not in adopted and not is_user_file(str(wishes.job.get("model"))):
         text = "On which data (digits:, cifar10:PATH, folder:PATH ...)"
         wishes = until_taken(lambda: with_job("data", prompt(text, FIRST_DATA)))
-    return wishes
-
-
-def _possible(wishes: "Wishes", file: Path, adopted: Mapping[str, Any]) -> "Wishes":
-    """The wishes, if a round can come of them; one about a target may have none yet."""
-    from traindyno.app.rounds.new import propose
-
-    propose(wishes if wishes.targets else msgspec.structs.replace(wishes, goal=None), file, adopted)
     return wishes
 
 
@@ -103,7 +94,7 @@ def _ask_target(wishes: "Wishes", file: Path, adopted: Mapping[str, Any]) -> "Wi
         field = field_of(prompt("About what (model, optimizer, schedule, weight_decay ...)", "model"), is_own)
         check_known(field, "the target", is_own)
         values = prompt(f"Which values of {field}, with commas between, first what you have now", None)
-        return _possible(msgspec.structs.replace(wishes, targets=(f"{field}={values}",)), file, adopted)
+        return possible(msgspec.structs.replace(wishes, targets=(f"{field}={values}",)), file, adopted)
 
     return until_taken(ask_once)
 

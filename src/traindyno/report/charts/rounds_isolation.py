@@ -48,7 +48,7 @@ def isolation_panel(document: Document, titled: bool = False) -> Any | None:
     runs: list[dict[str, Any]] = [
         {"arm": names[run.draw.arm], "score": run.score}
         for run in searched_runs(answer)
-        if run.feasible and known(run.score)
+        if run.inside and run.feasible and known(run.score)
     ]
     bests = [_best(answer, scores, row.arm, names) for row in answer.isolation if known(row.expected_best)]
     if not runs:

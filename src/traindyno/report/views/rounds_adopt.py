@@ -1,5 +1,6 @@
 """Whether a new configuration takes the incumbent's place: every candidate over its fresh seeds."""
 
+from traindyno.analysis.rounds.adoption_remarks import stand_in_words
 from traindyno.core.answers import AdoptAnswer, CandidateRow, Document
 from traindyno.core.answers.rounds import AdoptVerdict
 from traindyno.core.errors import UsageError
@@ -22,10 +23,12 @@ CORRECTED = "p is corrected for the number of candidates by Holm's method; each 
 METHOD = (
     "Every candidate and the incumbent were trained anew with the same seeds, none of which any run of the search had: "
     "a search picks its best run, and what it saw of it proves nothing. A run that diverged or failed counts as the "
-    "worst there is. Candidates are tested against the incumbent by an exact permutation test, or by Welch's where "
-    "there are too many seeds for that, corrected for their number by Holm's method. To be adopted a candidate must "
-    "pass the test and gain at least the minimum gain, which is the price of a change. Asking again with more seeds is "
-    "another look, and each look has its share of the error that all may make together."
+    "worst score that any run had, or as guessing where that is worse. Candidates are tested against the incumbent by "
+    "an exact permutation test, or by Welch's where there are too many seeds for that, corrected for their number by "
+    "Holm's method. To be adopted a candidate must pass the test and gain at least the minimum gain, which is the "
+    "price of a change, unless it fails less often than the incumbent, for then it gains more than the scores say. "
+    "Asking again with more seeds is another look, and each look has its share of the error that all may make "
+    "together."
 )
 
 
@@ -68,7 +71,7 @@ def tables(document: Document) -> tuple[Table, ...]:
     rows = tuple(_row(scores, row) for row in answer.rows)
     least = f", minimum gain {scores.amount(answer.minimum_gain)}" if answer.minimum_gain else ""
     failed = tuple(
-        f"{one_line(row.label, 80)}: {count_of(row.failed, 'failed run')}, taken as the worst score there is"
+        f"{one_line(row.label, 80)}: {count_of(row.failed, 'failed run')}, taken as {stand_in_words(answer)}"
         for row in answer.rows
         if row.failed
     )

@@ -12,6 +12,8 @@ from traindyno.report.wording import duration, known, one_line, share, share_int
 MOST_BEST_RUNS = 5
 """Beside the best of each arm."""
 STABLE = "Stable in: the share of resamples of the runs in which it stays on the same side of what chance explains"
+FLATTERED = "Best of many, so flattered: fresh seeds of `traindyno round adopt` are the evidence"
+BEGUN = "One seed each; the gate of the next round shows how far seeds differ"
 KINDS: dict[ProposalKind, str] = {
     "widen": "widen",
     "narrow": "narrow",
@@ -61,8 +63,8 @@ def best_runs_table(answer: RoundAnswer) -> tuple[Table, ...]:
         Column(heading="run", right=False),
     )
     rows = tuple(_run_row(answer, scores, place, run) for place, run in _best_runs(answer, scores))
-    legend = ("Best of many, so flattered: fresh seeds of `traindyno round adopt` are the evidence",)
-    return (Table(columns=columns, rows=rows, title="The best runs", legend=legend),) if rows else ()
+    legend = BEGUN if answer.goal == "initial" else FLATTERED
+    return (Table(columns=columns, rows=rows, title="The best runs", legend=(legend,)),) if rows else ()
 
 
 def _importance_row(answer: RoundAnswer, each: Importance, several: bool) -> Row:
@@ -84,7 +86,7 @@ def _proposed(each: RangeProposal) -> str:
 
 def _best_runs(answer: RoundAnswer, scores: Scores) -> list[tuple[int, RoundTrial]]:
     sign = -1 if scores.higher_is_better else 1
-    scored = [run for run in searched_runs(answer) if run.feasible and known(run.score)]
+    scored = [run for run in searched_runs(answer) if run.inside and run.feasible and known(run.score)]
     ranked = list(enumerate(sorted(scored, key=lambda run: sign * (run.score or 0.0)), start=1))
     first = {run.draw.arm: place for place, run in reversed(ranked)}
     return [(place, run) for place, run in ranked if place <= MOST_BEST_RUNS or place in first.values()]
