@@ -43,6 +43,7 @@ def test_a_bad_target_is_refused_before_the_work_starts(tmp_path: Path, form: st
 
 def test_an_unknown_ending_is_the_users_own_affair(tmp_path: Path) -> None:
     Exporter.prepare({"json": tmp_path / "results.dat"})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_one_file_for_two_formats_is_refused(tmp_path: Path) -> None:

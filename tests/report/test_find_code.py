@@ -166,8 +166,10 @@ def test_plain_code_and_apply_train_to_the_same_weights(changes: dict[str, Any])
 
 @pytest.mark.parametrize("optimizer", get_args(OptimizerName))
 def test_each_optimiser_is_written_with_its_class(optimizer: OptimizerName) -> None:
-    trained(code("PyTorch", PLAIN, optimizer=optimizer))
-    trained(code("PyTorch", PLAIN, model="job.py:make"), Optimizer=torch.optim.Adagrad)
+    named = trained(code("PyTorch", PLAIN, optimizer=optimizer))
+    own = trained(code("PyTorch", PLAIN, model="job.py:make"), Optimizer=torch.optim.Adagrad)
+    before = tiny_model().state_dict()["0.weight"]
+    assert not any(torch.equal(weights["0.weight"], before) for weights in (named, own))
 
 
 def test_inference_runs_without_loss_and_gradients() -> None:
@@ -193,7 +195,8 @@ def test_bad_examples_are_left_out_as_in_the_trials(title: str, tmp_path: Path) 
     folder = write_folder(tmp_path, [f"{name}/{number}.jpg" for name in "abc" for number in range(4)])
     (folder / "a" / "1.jpg").write_bytes(b"no image")
     settings = msgspec.structs.replace(PLAIN, decoder="torchvision")
-    trained(code(title, settings, data=f"folder:{folder}", image_size=8, skip_bad=True), dataset=None)
+    weights = trained(code(title, settings, data=f"folder:{folder}", image_size=8, skip_bad=True), dataset=None)
+    assert not torch.equal(weights["0.weight"], tiny_model().state_dict()["0.weight"])
 
 
 def test_what_data_by_name_takes_is_not_told_of_a_dataset() -> None:

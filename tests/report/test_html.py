@@ -143,4 +143,6 @@ def test_a_study_of_many_flooding_trials_still_stays_small() -> None:
 def test_half_characters_in_a_log_do_not_stop_the_report() -> None:
     failure = msgspec.structs.replace(out_of_memory(64), log_tail="\udce4\x00\x1b[2J")
     entry = trial_entry(trial(64, Outcome.OUT_OF_DEVICE_MEMORY, failure=failure))
-    render_html(throughput_document(trials=(entry,))).encode("utf-8")
+    html = render_html(throughput_document(trials=(entry,)))
+    assert html.encode("utf-8")
+    assert "\udce4" not in html

@@ -3,14 +3,13 @@
 import math
 import re
 import threading
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from store.open_ledger import OpenLedger
 from store.samples import (
     MACHINE,
     REQUEST,
@@ -37,21 +36,8 @@ FINAL = sorted(set(Outcome) - REPEATABLE)
 round_trips = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-class LedgerContract(ABC):
+class LedgerContract(OpenLedger):
     """Owners here are plain names, taken for runners on other hosts: they live until their lease expires."""
-
-    @abstractmethod
-    def open_ledger(self, place: Path, clock: FakeClock) -> Ledger:
-        """A ledger in that place; opened twice, both see the same studies."""
-
-    @pytest.fixture
-    def clock(self) -> FakeClock:
-        return FakeClock()
-
-    @pytest.fixture
-    def ledger(self, tmp_path: Path, clock: FakeClock) -> Iterator[Ledger]:
-        with self.open_ledger(tmp_path, clock) as ledger:
-            yield ledger
 
     @pytest.fixture
     def study(self, ledger: Ledger) -> StudyRow:

@@ -1,13 +1,12 @@
 """What every ledger promises of studies that several processes run together."""
 
 import threading
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from store.open_ledger import OpenLedger
 from store.samples import MACHINE, REQUEST, FakeClock, failed, measured, spec_of
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.outcomes import Outcome
@@ -17,21 +16,8 @@ from traindyno.store.ledger import Ledger, StudyRow
 WIDER = msgspec.structs.replace(REQUEST, largest=512)
 
 
-class SharingContract(ABC):
+class SharingContract(OpenLedger):
     """Owners here are plain names, taken for runners on other hosts: they live until their lease expires."""
-
-    @abstractmethod
-    def open_ledger(self, place: Path, clock: FakeClock) -> Ledger:
-        """A ledger in that place; opened twice, both see the same studies."""
-
-    @pytest.fixture
-    def clock(self) -> FakeClock:
-        return FakeClock()
-
-    @pytest.fixture
-    def ledger(self, tmp_path: Path, clock: FakeClock) -> Iterator[Ledger]:
-        with self.open_ledger(tmp_path, clock) as ledger:
-            yield ledger
 
     @pytest.fixture
     def study(self, ledger: Ledger) -> StudyRow:

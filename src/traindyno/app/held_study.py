@@ -1,6 +1,7 @@
 """What every study has while this process runs it: time, a budget, a reason to end early, what to type next."""
 
 import time
+from abc import ABC, abstractmethod
 from typing import Any
 
 from traindyno.app.context import Context
@@ -18,7 +19,7 @@ SHORTEST_SECONDS = 60.0
 """A budget shorter than this is rarely long enough for anything."""
 
 
-class HeldStudy:
+class HeldStudy(ABC):
     """A study of the ledger that this process runs, alone or beside others."""
 
     def __init__(self, workshop: Workshop, row: StudyRow, context: Context, title: str) -> None:
@@ -32,9 +33,9 @@ class HeldStudy:
         self._cut_phase: str | None = None
 
     @property
+    @abstractmethod
     def records(self) -> list[TrialRecord]:
         """The trials that have come to an end, in the order in which they were asked for."""
-        raise NotImplementedError
 
     @property
     def resume_command(self) -> str:
