@@ -12,39 +12,11 @@ import pytest
 
 import traindyno
 from cli.command_line import document, run
+from cli.round_files import depth_round
 
-ROUND = """
-name = "depth"
-minimum_gain = 0.002
-[goal]
-kind = "helps"
-question = "Does a deeper network help?"
-[job]
-model = "mlp:64"
-data = "digits:"
-batch_size = 64
-epochs = 20
-schedule = "constant"
-[budget]
-trials = 8
-[seeds]
-gate = 3
-adopt = 6
-[target.model]
-values = ["mlp:64", "mlp:64x64"]
-[nuisance.learning_rate]
-low = 0.01
-high = 1.0
-scale = "log"
-[fixed.momentum]
-value = 0.9
-[fixed.label_smoothing]
-value = 0.0
-[fixed.weight_decay]
-value = 0.0
-[incumbent]
-learning_rate = 0.08
-"""
+ROUND = depth_round(
+    trials=8, top="minimum_gain = 0.002\n", epochs=20, seeds="[seeds]\ngate = 3\nadopt = 6\n", rate=0.08
+)
 HELPS = "simulated:depth_gain=0.02,seed_spread=0.002"
 HELPS_NOT = "simulated:depth_gain=0,seed_spread=0.004"
 

@@ -7,42 +7,14 @@ import pytest
 
 import traindyno
 from cli.command_line import document, run
+from cli.round_files import depth_round
 from traindyno.app.rounds.files import read_round
 from traindyno.app.rounds.requests import request_of
 from traindyno.core.requests import Bench
 from traindyno.core.round_space import incumbent_of
 from traindyno.store.ledger import Ledger
 
-ROUND = """
-name = "depth"
-campaign = "digits"
-[goal]
-kind = "helps"
-question = "Does a deeper network help?"
-[job]
-model = "mlp:64"
-data = "digits:"
-optimizer = "sgd"
-batch_size = 64
-epochs = 10
-schedule = "constant"
-[budget]
-trials = 12
-[target.model]
-values = ["mlp:64", "mlp:64x64"]
-[nuisance.learning_rate]
-low = 0.003
-high = 1.0
-scale = "log"
-[fixed.momentum]
-value = 0.9
-[fixed.label_smoothing]
-value = 0.0
-[fixed.weight_decay]
-value = 0.0
-[incumbent]
-learning_rate = 0.03
-"""
+ROUND = depth_round(trials=12, top='campaign = "digits"\n', job='optimizer = "sgd"\n', low=0.003)
 SIMULATED = ("--runner", "simulated", "--no-report", "-q")
 
 

@@ -13,37 +13,9 @@ import psutil
 
 import traindyno
 from cli.command_line import document, run, start
+from cli.round_files import depth_round
 
-ROUND = """
-name = "depth"
-[goal]
-kind = "helps"
-question = "Does a deeper network help?"
-[job]
-model = "mlp:64"
-data = "digits:"
-batch_size = 64
-epochs = 10
-schedule = "constant"
-[budget]
-trials = 3
-[seeds]
-gate = 2
-[target.model]
-values = ["mlp:64", "mlp:64x64"]
-[nuisance.learning_rate]
-low = 0.01
-high = 1.0
-scale = "log"
-[fixed.momentum]
-value = 0.9
-[fixed.label_smoothing]
-value = 0.0
-[fixed.weight_decay]
-value = 0.0
-[incumbent]
-learning_rate = 0.03
-"""
+ROUND = depth_round(trials=3, seeds="[seeds]\ngate = 2\n")
 PLANNED = 2 + 2 * 3
 SIMULATED = ("--runner", "simulated", "--no-report")
 Slot = tuple[str, str, int]
