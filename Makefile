@@ -7,7 +7,11 @@ READY := $(VENV)/.ready
 PARALLEL ?= 2
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PARALLEL) --dist worksteal
 
-.PHONY: demo test test-all lint types layers unit wheel clean
+# As root, or where sudo asks for no password, and not for long; the tests that need a server are else skipped.
+ROOT = $(if $(filter 0,$(shell id -u)),,sudo -n)
+APT = timeout 120 $(ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=20
+
+.PHONY: demo test test-all lint types layers unit postgresql wheel clean
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -29,11 +33,16 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
-unit: $(READY)
+unit: $(READY) postgresql
 	$(PYTEST)
 
-test-all: $(READY) lint types layers
+test-all: $(READY) lint types layers postgresql
 	$(PYTEST) --slow
+
+postgresql:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { command -v apt-get && $(APT) update && \
+	$(APT) install -y --no-install-recommends postgresql; } >/dev/null 2>&1 || \
+	echo "PostgreSQL could not be installed: the tests that need a server are skipped"
 
 wheel: $(READY)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

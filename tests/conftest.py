@@ -1,6 +1,10 @@
-"""What holds for all tests: slow ones run on request, GPU ones where there is a GPU."""
+"""What holds for all tests: slow ones run on request, GPU ones where there is a GPU, some on a database server."""
+
+from collections.abc import Iterator
 
 import pytest
+
+from postgres import Cluster, missing, running_cluster
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,3 +31,13 @@ def _gpu_here() -> bool:
         return bool(reader.gpus())
     finally:
         reader.close()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A PostgreSQL server of our own, one for all tests of a process; skipped with the reason where there is none."""
+    reason = missing()
+    if reason is not None:
+        pytest.skip(reason)
+    with running_cluster() as cluster:
+        yield cluster

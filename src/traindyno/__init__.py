@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from traindyno.api import plan as plan
     from traindyno.api import round_ledger as round_ledger
     from traindyno.api import run_round as run_round
+    from traindyno.api import scale as scale
     from traindyno.api import soak as soak
     from traindyno.api import stalls as stalls
     from traindyno.api import switches as switches
@@ -41,6 +42,7 @@ _LAZY = {
     "anatomy": "traindyno.api",
     "switches": "traindyno.api",
     "soak": "traindyno.api",
+    "scale": "traindyno.api",
     "train": "traindyno.api",
     "target": "traindyno.api",
     "accuracy": "traindyno.api",
@@ -75,6 +77,7 @@ __all__ = [
     "plan",
     "round_ledger",
     "run_round",
+    "scale",
     "soak",
     "stalls",
     "switches",

@@ -6,12 +6,13 @@ import msgspec
 import pytest
 
 import traindyno
-from traindyno.analysis.loader_budget import LoaderRoom
+from traindyno.analysis.loader_budget import LoaderRoom, batches_in_flight
 from traindyno.app import loader_room
 from traindyno.app.loader_room import RoomyRunner, batch_bytes
 from traindyno.core.loading import Feed, Loading
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Settings, TrialKind, TrialRecord, TrialSpec, WorkloadSpec
+from traindyno.core.scaling import Group
 from traindyno.runner.profile import Profile
 from traindyno.runner.protocol import Watcher
 from traindyno.runner.simulated import SimulatedRunner
@@ -91,6 +92,22 @@ def test_cached_batches_come_from_workers_and_need_their_room(
     assert runner.run(spec(8, "feed", "cached"), Watcher(), None).outcome is Outcome.OUT_OF_SHARED_MEMORY
     assert runner.run(spec(1, "feed", "cached"), Watcher(), None).ok
     assert inner.ran == 1
+
+
+def test_every_rank_of_this_machine_has_a_loader_that_takes_its_room(
+    monkeypatch: pytest.MonkeyPatch, probe: TrialRecord
+) -> None:
+    """Of a batch that four ranks share, two are loaded here: half of it, whatever the group."""
+    alone = spec(4, "scale", batch_size=64)
+    shared = msgspec.structs.replace(alone, group=Group(devices=4, nodes=2))
+    whole = batch_bytes(alone, [probe])
+    assert whole is not None
+    in_flight = batches_in_flight(alone.settings) * whole // 2
+    for free, runs in ((in_flight, 1), (in_flight - 1, 0)):
+        runner, inner = roomy(monkeypatch, LoaderRoom(shared_free_bytes=free), probe)
+        record = runner.run(shared, Watcher(), None)
+        assert inner.ran == runs
+        assert runs or (record.failure is not None and "in each of 2 processes" in record.failure.message)
 
 
 def test_a_probe_hands_over_by_one_worker_and_needs_the_room_of_one(

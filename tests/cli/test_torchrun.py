@@ -18,6 +18,7 @@ MEASURING = {
     "max-batch": MODEL,
     "noise-scale": RECIPE,
     "soak": MODEL,
+    "scale": MODEL,
     "stalls": (*MODEL, "--data", "folder:/x", "--workers", "2"),
     "switches": MODEL,
     "target": (*RECIPE, "--value", "0.9"),

@@ -39,9 +39,10 @@ def test_what_is_written_is_read_back(label: str, size: int, pinned: bool, preci
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("batch_size=64", "no way to train with a name"),
-        ("large:", "no way to train with a name"),
-        (": lr=0.1", "no way to train with a name"),
+        ("large", "there is no setting 'large'"),
+        ("", "no way to train with settings"),
+        ("large:", "no way to train with settings"),
+        (": lr=0.1", "has an empty name"),
         ("a: device=cpu", "there is no setting 'device'"),
         ("a: batchsize=64", "there is no setting 'batchsize'"),
         ("a: lr=0", "'0' is no learning rate"),
@@ -54,3 +55,11 @@ def test_what_is_written_is_read_back(label: str, size: int, pinned: bool, preci
 def test_a_mistake_is_told_in_words(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         parse_contender(text, COMMON)
+
+
+def test_without_a_name_a_way_to_train_is_called_by_its_settings() -> None:
+    found = parse_contender("batch=64,devices=2", COMMON)
+    assert found == Contender(
+        label="batch=64,devices=2", settings=Settings(batch_size=64, num_workers=2, devices=2), learning_rate=None
+    )
+    assert format_contender(parse_contender("devices=2", COMMON), COMMON) == "devices=2"

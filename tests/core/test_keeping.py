@@ -57,3 +57,9 @@ def test_a_value_that_is_kept_becomes_the_baseline_s_and_contradicts_no_option()
     assert kept_settings(kept, {"precision": "fp32", "compile": "default"}) == {"precision": "fp32"}
     with pytest.raises(UsageError, match="precision is to be kept at fp32, and yet bf16 is asked for"):
         kept_settings(kept, {"precision": "bf16"})
+
+
+def test_the_number_of_devices_is_no_search_s_to_change() -> None:
+    with pytest.raises(UsageError, match="the number of devices never changes here") as caught:
+        parse_keep("devices")
+    assert "traindyno scale" in (caught.value.hint or "")

@@ -37,6 +37,21 @@ def test_the_key_of_a_trial_tells_different_measurements_apart_and_only_those() 
     assert spec().key == spec().key
 
 
+def test_a_trial_on_several_devices_is_another_one() -> None:
+    assert spec(settings=Settings(batch_size=8)).key == spec(settings=Settings(batch_size=8, devices=1)).key
+    assert spec(settings=Settings(batch_size=8)).key != spec(settings=Settings(batch_size=8, devices=2)).key
+
+
+def test_pairs_measured_before_there_were_several_devices_keep_their_keys() -> None:
+    pair = TrialSpec(
+        kind="pair",
+        workload=WorkloadSpec(model="mlp:64"),
+        settings=Settings(batch_size=8, threads=2),
+        against=Settings(batch_size=8),
+    )
+    assert pair.key == "cd7362474d8787592e584e07aef509fc"
+
+
 def test_a_changed_source_file_makes_another_trial() -> None:
     before = spec(workload=WorkloadSpec(model="job.py:f", source_sha256="a"))
     after = spec(workload=WorkloadSpec(model="job.py:f", source_sha256="b"))

@@ -27,3 +27,18 @@ def test_counts_of_nothing_are_refused(wrong: dict[str, Any], message: str) -> N
 
 def test_the_least_counts_that_can_be_meant_are_taken() -> None:
     check_settings(Settings(batch_size=1, num_workers=0, prefetch_factor=1, threads=1), "train", "cpu")
+
+
+def test_several_devices_are_for_those_who_take_them() -> None:
+    shared = Settings(batch_size=64, devices=2)
+    check_settings(shared, "train", "cpu", takes_devices=True)
+    with pytest.raises(UsageError, match="one device, and 2 are asked for") as refused:
+        check_settings(shared, "train", "cpu")
+    assert "`traindyno scale --devices 1,2`" in (refused.value.hint or "")
+
+
+def test_devices_have_equal_shares() -> None:
+    with pytest.raises(UsageError, match="a batch of 64 cannot be shared equally by 3 devices"):
+        check_settings(Settings(batch_size=64, devices=3), "train", "cpu", takes_devices=True)
+    with pytest.raises(UsageError, match="no devices cannot train"):
+        check_settings(Settings(batch_size=64, devices=0), "train", "cpu", takes_devices=True)

@@ -74,9 +74,9 @@ FILES = st.builds(
 
 
 def written(settings: Settings) -> dict[str, Any]:
-    """All that a file can say of settings: neither the device nor what is null."""
+    """All that a file can say of settings: neither devices nor what is null."""
     fields: dict[str, Any] = msgspec.to_builtins(settings)
-    return {name: value for name, value in fields.items() if name != "device" and value is not None}
+    return {name: value for name, value in fields.items() if name not in ("device", "devices") and value is not None}
 
 
 def mistake(text: str) -> UsageError:
@@ -277,3 +277,14 @@ def test_settings_of_a_script_are_checked_alike() -> None:
 def test_a_gain_that_cannot_be_is_refused(line: str) -> None:
     with pytest.raises(UsageError, match="gain"):
         parse_settings_file(f"[gain]\n{line}\n", "my.toml")
+
+
+@pytest.mark.parametrize("text", ["devices = 2", "[settings]\ndevices = 2", "[baseline]\ndevices = 2"])
+def test_settings_are_of_one_process_however_many_train_together(text: str) -> None:
+    error = mistake(text)
+    assert "settings of one process, and devices is 2" in error.message
+    assert "torchrun --nproc-per-node 2" in (error.hint or "")
+
+
+def test_one_device_is_no_news() -> None:
+    assert parse_settings_file("devices = 1", "my.toml").settings == {}

@@ -18,7 +18,19 @@ from docs.markdown import DOCS, anchors, code_blocks, code_spans, links, pages, 
 from docs.transcripts import TRANSCRIPT, comparable, plain_terminal, run
 from traindyno.cli.main import COMMANDS
 from traindyno.cli.round import COMMANDS as ROUND_COMMANDS
-from traindyno.core import anatomy, answers, learning, loading, machine, records, requests, rounds, setups, soaking
+from traindyno.core import (
+    anatomy,
+    answers,
+    learning,
+    loading,
+    machine,
+    records,
+    requests,
+    rounds,
+    scaling,
+    setups,
+    soaking,
+)
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.report.document import trial_entry
 from traindyno.runner.choose import WORKER_ENTRY
@@ -49,6 +61,7 @@ OTHER_RECORDS = (
     requests.TrainRequest, learning.Recipe, learning.Learning, learning.Evaluation,
     requests.NoiseScaleRequest, learning.NoisePlan, learning.Noise, learning.NoiseReading,
     requests.AccuracyRequest,
+    requests.ScaleRequest, scaling.Group, scaling.Scaling, scaling.RankReading, scaling.ExchangeReading, scaling.Turn,
     requests.RoundRequest, requests.AdoptRequest, requests.Candidate,
     rounds.Round, rounds.Goal, rounds.RoundJob, rounds.RoundMetric, rounds.RoundBudget, rounds.Seeds,
     rounds.Parameter, rounds.Range, rounds.Draw, rounds.RoundTrial, rounds.CurvePlace,
@@ -104,7 +117,9 @@ def test_every_field_of_a_trial_is_documented() -> None:
     drawn = SimulatedRunner(Profile()).run(
         msgspec.structs.replace(spec, kind="learn", workload=workload, recipe=recipe, draw=draw), Watcher(), None
     )
-    entries = [trial_entry(record) for record in (runs, fails, soaks, pairs, learns, drawn)]
+    group = msgspec.structs.replace(spec, kind="scale", group=scaling.Group(devices=2))
+    scales = SimulatedRunner(Profile()).run(group, Watcher(), None)
+    entries = [trial_entry(record) for record in (runs, fails, soaks, pairs, learns, drawn, scales)]
     assert set(documented_fields("trials")) == {name for entry in entries for name in entry}
 
 
@@ -165,7 +180,8 @@ def test_every_table_and_column_of_the_ledger_is_documented() -> None:
 
 def test_every_command_s_transcript_is_what_it_prints_now(tmp_path: Path) -> None:
     transcripts = list(TRANSCRIPT.finditer(COMMANDS_PAGE))
-    assert {found["arguments"].split()[0] for found in transcripts} == set(COMMANDS) - {"doctor", "resume", "data"}
+    without = {"doctor", "resume", "data", "agent"}
+    assert {found["arguments"].split()[0] for found in transcripts} == set(COMMANDS) - without
     with plain_terminal(tmp_path):
         for found in transcripts:
             printed = comparable(run(found["arguments"]))

@@ -7,6 +7,7 @@ import msgspec
 from report.anatomy_documents import anatomy_cpu_document, anatomy_document
 from report.loader_documents import grid_document, loader_document, stalls_document
 from report.machines import GIB, bench, machine
+from report.scale_documents import one_device_document, scale_document, weak_document
 from traindyno.core.answers import (
     CompareAnswer,
     CompareRow,
@@ -384,6 +385,9 @@ ALL = {
     "stalls": stalls_document,
     "anatomy": anatomy_document,
     "anatomy_cpu": anatomy_cpu_document,
+    "scale": scale_document,
+    "scale_weak": weak_document,
+    "scale_one_device": one_device_document,
     "failed": failed_document,
     "simulated": simulated_document,
     "unanswered": unanswered_document,

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import msgspec
 import pytest
 
 from traindyno.core.events import TrialProgress
@@ -155,3 +156,21 @@ def test_readings_of_noise_have_the_noise_scale_of_the_profile(scale: float) -> 
     found = sum(each.noise_trace for each in readings) / sum(each.gradient_squared for each in readings)
     assert len(readings) == 200
     assert found == pytest.approx(scale, rel=0.15)
+
+
+def on(devices: int, trial: TrialSpec) -> TrialSpec:
+    return msgspec.structs.replace(trial, settings=msgspec.structs.replace(trial.settings, devices=devices))
+
+
+def test_devices_share_a_batch_and_pay_for_what_they_send() -> None:
+    trial = spec(batch_size=256)
+    one, two = learning(on(1, trial)), learning(on(2, trial))
+    assert two.processes == 2
+    assert (two.steps, two.examples) == (one.steps, one.examples)
+    assert one.seconds / 2 < two.seconds < one.seconds
+    assert learning(on(2, trial), "bandwidth=1e8").seconds > one.seconds
+
+
+def test_each_device_normalises_over_its_own_share() -> None:
+    assert learning(on(4, spec(batch_size=64))).norm_examples == 16
+    assert learning(on(4, spec(batch_size=64, batch_norm="sync"))).norm_examples == 64

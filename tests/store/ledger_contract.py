@@ -3,11 +3,11 @@
 import math
 import re
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
 
 from store.open_ledger import OpenLedger
 from store.samples import (
@@ -27,13 +27,15 @@ from store.samples import (
 from traindyno.core.codec import encode
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import TrialRecord, WorkloadSpec
+from traindyno.core.records import Block, TrialRecord, WorkloadSpec
 from traindyno.core.requests import Bench, MaxBatchRequest
 from traindyno.store.ledger import Ledger, StaleLeaseError, StudyRow
 from traindyno.store.rows import REPEATABLE
 
 FINAL = sorted(set(Outcome) - REPEATABLE)
-round_trips = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+# The same test in the classes of several databases is meant so, and a ledger for many examples too.
+MEANT_SO = [HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
+round_trips = settings(max_examples=25, deadline=None, suppress_health_check=MEANT_SO)
 
 
 class LedgerContract(OpenLedger):
@@ -118,6 +120,25 @@ class LedgerContract(OpenLedger):
         assert finished.answer["ratio"] == math.inf
         assert math.isnan(finished.answer["rows"][0])
         assert (finished.created, finished.updated) == (study.created, "2023-11-14T22:14:20+00:00")
+
+    @pytest.mark.parametrize("name", ["a\0b", "\udc80", "x" * 100_000, "'; DROP TABLE studies; --"])
+    def test_a_name_that_no_study_can_have_is_unknown_like_any_other(self, ledger: Ledger, name: str) -> None:
+        with pytest.raises(TraindynoError, match="no study named"):
+            ledger.study(name)
+
+    def test_texts_are_kept_whatever_they_contain(self, ledger: Ledger, study: StudyRow) -> None:
+        odd = ("with \0 within", "lone \udc80", "naïve 测试 🚂", "'quoted' \"twice\" \\", "")
+        ledger.finish("first", "done", {text: text for text in odd}, odd)
+        finished = ledger.study("first")
+        assert (finished.warnings, finished.answer) == (odd, {text: text for text in odd})
+
+    def test_a_very_long_record_is_kept_whole(self, ledger: Ledger, study: StudyRow) -> None:
+        blocks = tuple(Block(steps=1, seconds=number / 7) for number in range(100_000))
+        record = measured(spec_of(1))
+        assert record.measurement is not None
+        record = replace(record, measurement=replace(record.measurement, blocks=blocks))
+        self.commit(ledger, study, record)
+        assert ledger.trials(study.id) == [record]
 
     def test_an_unknown_study_cannot_be_finished(self, ledger: Ledger) -> None:
         with pytest.raises(TraindynoError, match="no study named"):
@@ -296,6 +317,14 @@ class LedgerContract(OpenLedger):
         assert ledger.lease(trial, "bob", 60) is not None
         assert not ledger.renew(lease, 60)
 
+    def test_the_very_same_result_may_come_twice_and_counts_once(self, ledger: Ledger, study: StudyRow) -> None:
+        trial = ledger.enqueue(study.id, spec_of(1), 0)
+        lease = ledger.lease(trial, "alice", 60)
+        assert lease is not None
+        for _ in range(2):
+            ledger.commit(lease, measured(spec_of(1), loss=math.nan))
+        assert len(ledger.attempts(trial)) == 1
+
     def test_a_released_trial_can_be_leased_at_once(self, ledger: Ledger, study: StudyRow) -> None:
         trial = ledger.enqueue(study.id, spec_of(1), 0)
         first = ledger.lease(trial, "alice", 60)
@@ -342,14 +371,14 @@ class LedgerContract(OpenLedger):
         assert ledger.lease(trial, "carol", 60) is None
 
     def test_of_two_runners_at_once_exactly_one_gets_each_trial(
-        self, ledger: Ledger, study: StudyRow, clock: FakeClock, tmp_path: Path
+        self, ledger: Ledger, study: StudyRow, clock: FakeClock, store: str
     ) -> None:
         trials = [ledger.enqueue(study.id, spec_of(size), size) for size in range(1, 31)]
         won: dict[str, list[int]] = {"alice": [], "bob": []}
         start = threading.Barrier(len(won))
 
         def run(owner: str) -> None:
-            with self.open_ledger(tmp_path, clock) as own:
+            with Ledger.open(store, clock=clock) as own:
                 start.wait()
                 won[owner] = [trial for trial in trials if own.lease(trial, owner, 60) is not None]
 
@@ -361,10 +390,10 @@ class LedgerContract(OpenLedger):
         assert sorted(won["alice"] + won["bob"]) == trials
 
     def test_everything_is_there_after_opening_again(
-        self, ledger: Ledger, study: StudyRow, clock: FakeClock, tmp_path: Path
+        self, ledger: Ledger, study: StudyRow, clock: FakeClock, store: str
     ) -> None:
         self.commit(ledger, study, measured(spec_of(1)))
-        with self.open_ledger(tmp_path, clock) as again:
+        with Ledger.open(store, clock=clock) as again:
             assert again.studies() == ledger.studies()
             assert again.trials(study.id) == [measured(spec_of(1))]
 

@@ -1,25 +1,35 @@
 """What every contract of the ledger begins with: an open one, and a clock that only tests move."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from postgres import Cluster
 from store.samples import FakeClock
 from traindyno.store.ledger import Ledger
 
 
-class OpenLedger(ABC):
-    @abstractmethod
-    def open_ledger(self, place: Path, clock: FakeClock) -> Ledger:
-        """A ledger in that place; opened twice, both see the same studies."""
+class OpenLedger:
+    """A contract; a backend inherits it beside `InFile` or `OnServer`, which say where the ledger is."""
 
     @pytest.fixture
     def clock(self) -> FakeClock:
         return FakeClock()
 
     @pytest.fixture
-    def ledger(self, tmp_path: Path, clock: FakeClock) -> Iterator[Ledger]:
-        with self.open_ledger(tmp_path, clock) as ledger:
+    def ledger(self, store: str, clock: FakeClock) -> Iterator[Ledger]:
+        with Ledger.open(store, clock=clock) as ledger:
             yield ledger
+
+
+class InFile:
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> str:
+        return str(tmp_path / "traindyno.db")
+
+
+class OnServer:
+    @pytest.fixture
+    def store(self, cluster: Cluster) -> str:
+        return cluster.new_store()

@@ -1,7 +1,6 @@
 """What every ledger promises of studies that several processes run together."""
 
 import threading
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -134,13 +133,13 @@ class SharingContract(OpenLedger):
         assert len(ledger.queue(study.id)) == 1
 
     def test_of_two_that_grow_a_study_at_once_neither_draws_what_the_other_has(
-        self, ledger: Ledger, study: StudyRow, clock: FakeClock, tmp_path: Path
+        self, ledger: Ledger, study: StudyRow, clock: FakeClock, store: str
     ) -> None:
         drawn: dict[str, list[int]] = {"alice": [], "bob": []}
         start = threading.Barrier(len(drawn))
 
         def grow(owner: str) -> None:
-            with self.open_ledger(tmp_path, clock) as own:
+            with Ledger.open(store, clock=clock) as own:
                 start.wait()
                 while (known := len(own.queue(study.id))) < 30:
                     if own.enqueue_if(study.id, spec_of(known + 1), known + 1, known) is not None:

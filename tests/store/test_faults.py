@@ -10,7 +10,7 @@ from store.private_mount import run_on_small_disk
 from store.samples import REQUEST, measured, spec_of
 from traindyno.core.errors import TraindynoError
 from traindyno.store import connection
-from traindyno.store.connection import open_database
+from traindyno.store.connection import file_database, open_database
 from traindyno.store.ledger import Ledger
 
 
@@ -176,7 +176,7 @@ def test_a_database_that_may_not_grow_is_full(tmp_path: Path) -> None:
     engine = open_database(path)
     engine.dispose()
     event.listen(engine, "connect", lambda raw, _: raw.execute("PRAGMA max_page_count = 20"))
-    with Ledger(engine, path) as ledger:
+    with Ledger(file_database(engine, path)) as ledger:
         study = ledger.create_study("here", "plan", REQUEST, None)
         with pytest.raises(TraindynoError, match="no space is left") as error:
             _commit_sizes(ledger, study.id, range(1, 500))

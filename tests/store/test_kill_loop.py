@@ -6,7 +6,7 @@ import random
 import signal
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Semaphore
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from postgres import Cluster
 from store.samples import REQUEST, measured, spec_of
 from traindyno.core.base import Record
 from traindyno.store.ledger import Ledger, owner_here
@@ -66,9 +67,8 @@ def _ended(child: _Child) -> list[bytes]:
     return lines
 
 
-def _kill_loop(folder: Path, kills: int, trials: int, seed: int) -> None:
+def _kill_loop(store: str, kills: int, trials: int, seed: int) -> None:
     """Two children at work, one of them killed and replaced again and again; then both may finish."""
-    store = str(folder / "traindyno.db")
     with Ledger.open(store) as ledger:
         study_id = ledger.create_study(STUDY, "throughput", REQUEST, None).id
     permits = FORK.Semaphore(0)
@@ -125,16 +125,26 @@ def _check(store: str, study_id: int, trials: int, acknowledged: list[bytes]) ->
     assert len(told) > trials // 2
     for ordinal, evidence in told.items():
         assert stored[ordinal].measurement == measured(spec_of(ordinal), float(evidence)).measurement
-    raw = sqlite3.connect(store)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A new store, whose file is whole in the end."""
+    if request.param == "postgresql":
+        cluster: Cluster = request.getfixturevalue("cluster")
+        yield cluster.new_store()
+        return
+    yield str(tmp_path / "traindyno.db")
+    raw = sqlite3.connect(tmp_path / "traindyno.db")
     assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     raw.close()
 
 
-def test_fifteen_kills_lose_no_acknowledged_trial(tmp_path: Path) -> None:
-    _kill_loop(tmp_path, kills=15, trials=75, seed=1)
+def test_fifteen_kills_lose_no_acknowledged_trial(store: str) -> None:
+    _kill_loop(store, kills=15, trials=75, seed=1)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_two_hundred_kills_lose_no_acknowledged_trial(tmp_path: Path) -> None:
-    _kill_loop(tmp_path, kills=200, trials=900, seed=2)
+def test_two_hundred_kills_lose_no_acknowledged_trial(store: str) -> None:
+    _kill_loop(store, kills=200, trials=900, seed=2)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from traindyno.store.owners import describe_owner, is_live, owner_here
+from traindyno.store.owners import describe_owner, is_live, other_machine, owner_here
 
 NOW = 1000.0
 
@@ -66,3 +66,16 @@ def test_a_process_id_used_again_is_not_the_same_owner() -> None:
 def test_an_owner_is_described_by_process_and_host() -> None:
     assert describe_owner("gpu-box/4026531836:1234:5.67") == "process 1234 on gpu-box"
     assert describe_owner("alice") == "alice"
+    assert describe_owner("gpu-box/4026531836/b00t:1234:5.67") == "process 1234 on gpu-box"
+
+
+def test_machines_that_share_a_name_are_told_apart() -> None:
+    host, pid, start_seconds = owner_here().rsplit(":", 2)
+    name, namespace, machine = host.split("/")
+    twin = f"{name}/{namespace}/another:{pid}:{start_seconds}"
+    assert other_machine(owner_here()) is None
+    assert other_machine(twin) == name
+    assert other_machine(f"container/1/{machine}:{pid}:{start_seconds}") is None
+    assert other_machine("alice") is None
+    gone = f"{name}/{namespace}/another:{pid}:{float(start_seconds) - 60:.2f}"
+    assert is_live(gone, NOW + 1, NOW)

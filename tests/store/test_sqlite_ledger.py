@@ -1,6 +1,5 @@
-"""The contract on SQLite, and what only SQLite promises: durable settings, processes that are seen to die."""
+"""The contracts on SQLite, and what only SQLite promises: durable settings, one file, one machine."""
 
-import multiprocessing
 import sqlite3
 import threading
 from pathlib import Path
@@ -9,17 +8,25 @@ import pytest
 from sqlalchemy import text
 
 from store.ledger_contract import LedgerContract
-from store.samples import MACHINE, REQUEST, FakeClock, measured, spec_of
+from store.open_ledger import InFile
+from store.processes_contract import ProcessesContract
+from store.samples import MACHINE, REQUEST, spec_of
+from store.sharing_contract import SharingContract
 from traindyno.core.errors import TraindynoError
 from traindyno.store.connection import open_database
 from traindyno.store.ledger import Ledger, owner_here
 
-FORK = multiprocessing.get_context("fork")
+
+class TestSqliteLedger(InFile, LedgerContract):
+    pass
 
 
-class TestSqliteLedger(LedgerContract):
-    def open_ledger(self, place: Path, clock: FakeClock) -> Ledger:
-        return Ledger.open(str(place / "traindyno.db"), clock=clock)
+class TestSqliteSharing(InFile, SharingContract):
+    pass
+
+
+class TestSqliteProcesses(InFile, ProcessesContract):
+    pass
 
 
 def test_the_database_is_durable_and_checks_references(tmp_path: Path) -> None:
@@ -46,29 +53,6 @@ def test_closing_leaves_one_file_behind(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["traindyno.db"]
 
 
-def _claim_and_die(store: str) -> None:
-    with Ledger.open(store) as ledger:
-        study = ledger.claim_study("here", owner_here(), 3600)
-        ledger.lease(ledger.enqueue(study.id, spec_of(1), 0), owner_here(), 3600)
-
-
-def test_what_a_dead_process_held_is_free_at_once(tmp_path: Path) -> None:
-    store = str(tmp_path / "traindyno.db")
-    with Ledger.open(store) as ledger:
-        ledger.create_study("here", "plan", REQUEST, None)
-    child = FORK.Process(target=_claim_and_die, args=(store,))
-    child.start()
-    child.join()
-    with Ledger.open(store) as ledger:
-        left = ledger.study("here")
-        assert left.owner is not None
-        assert left.state == "interrupted"
-        assert ledger.claim_study("here", owner_here(), 60).state == "running"
-        lease = ledger.lease(ledger.enqueue(left.id, spec_of(1), 0), owner_here(), 60)
-        assert lease is not None
-        ledger.commit(lease, measured(spec_of(1)))
-
-
 def test_what_a_living_process_holds_is_refused(tmp_path: Path) -> None:
     with Ledger.open(str(tmp_path / "traindyno.db")) as ledger:
         ledger.create_study("here", "plan", REQUEST, None)
@@ -93,24 +77,33 @@ def test_a_result_written_by_another_version_is_refused_by_name(tmp_path: Path) 
     assert "upgrade" in str(e.value.hint)
 
 
-def _open_when_told(store: str, start: "multiprocessing.synchronize.Barrier") -> None:
-    start.wait()
-    with Ledger.open(store) as ledger:
-        ledger.create_study(None, "plan", REQUEST, None)
+ELSEWHERE = "gpu-box/4026531836/another-machine:7:1.00"
 
 
-def test_processes_that_open_a_new_store_at_once_all_succeed(tmp_path: Path) -> None:
-    store = str(tmp_path / "traindyno.db")
-    for round_ in range(3):
-        start = FORK.Barrier(6)
-        children = [FORK.Process(target=_open_when_told, args=(f"{store}{round_}", start)) for _ in range(6)]
-        for child in children:
-            child.start()
-        for child in children:
-            child.join()
-        assert [child.exitcode for child in children] == [0] * 6
-        with Ledger.open(f"{store}{round_}") as ledger:
-            assert len(ledger.studies()) == 6
+@pytest.mark.parametrize("hold", ["study", "trial"])
+def test_a_file_in_use_by_another_machine_is_refused_with_the_way_to_share(tmp_path: Path, hold: str) -> None:
+    with Ledger.open(str(tmp_path / "traindyno.db")) as ledger:
+        study = ledger.create_study("there", "plan", REQUEST, None)
+        ledger.create_study("here", "plan", REQUEST, None)
+        if hold == "study":
+            ledger.claim_study("there", ELSEWHERE, 60)
+        else:
+            ledger.lease(ledger.enqueue(study.id, spec_of(1), 0), ELSEWHERE, 60)
+        for begin in (
+            lambda: ledger.claim_study("here", owner_here(), 60),
+            lambda: ledger.take_part("new", "plan", REQUEST, None, lambda _: REQUEST, owner_here(), 60),
+        ):
+            with pytest.raises(TraindynoError, match="in use by gpu-box") as refusal:
+                begin()
+            assert "--store postgresql+psycopg://" in str(refusal.value.hint)
+        assert [row.name for row in ledger.studies()] == ["here", "there"]
+
+
+def test_a_file_that_another_machine_used_before_is_free(tmp_path: Path) -> None:
+    with Ledger.open(str(tmp_path / "traindyno.db")) as ledger:
+        ledger.create_study("there", "plan", REQUEST, None)
+        ledger.claim_study("there", ELSEWHERE, -1)
+        assert ledger.claim_study("there", owner_here(), 60).owner == owner_here()
 
 
 def test_opening_waits_while_another_process_prepares_the_file(tmp_path: Path) -> None:

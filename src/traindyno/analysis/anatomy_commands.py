@@ -5,7 +5,7 @@ import msgspec
 from traindyno.analysis.anatomy_bounds import DATA, TRANSFER
 from traindyno.analysis.commands import SYNTHETIC, device_words, settings_words, workload_words
 from traindyno.core.answers import AnatomyAnswer
-from traindyno.core.requests import AnatomyRequest, SoakRequest
+from traindyno.core.requests import AnatomyRequest, ScaleRequest, SoakRequest
 
 
 def next_command(request: AnatomyRequest, answer: AnatomyAnswer) -> list[str]:
@@ -26,7 +26,7 @@ def _workload(request: AnatomyRequest) -> list[str]:
     return [*workload_words(request.workload, request.bench), *device_words(request.bench)]
 
 
-def feeding_words(request: AnatomyRequest | SoakRequest) -> list[str]:
+def feeding_words(request: AnatomyRequest | SoakRequest | ScaleRequest) -> list[str]:
     """Only what is not the default: named data is loaded."""
     if request.from_loader == (request.workload.data != SYNTHETIC):
         return []

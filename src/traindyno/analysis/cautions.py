@@ -7,7 +7,7 @@ from traindyno.core.machine import POWER_CAP
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 
-LOOKS_STEADY = ("speed", "load", "feed", "pair", "anatomy")
+LOOKS_STEADY = ("speed", "load", "feed", "pair", "anatomy", "scale")
 BENIGN = (Outcome.OK, Outcome.OUT_OF_DEVICE_MEMORY, Outcome.OUT_OF_HOST_MEMORY)
 
 

@@ -34,12 +34,17 @@ def batches_in_flight(settings: Settings) -> int:
     return settings.num_workers * settings.prefetch_factor + 1
 
 
-def refuse_loader(settings: Settings, batch_bytes: int | None, room: LoaderRoom) -> TraindynoError | None:
-    """Why these settings cannot run, with what to change; null when they should fit."""
+def refuse_loader(
+    settings: Settings, batch_bytes: int | None, room: LoaderRoom, loaders: int = 1
+) -> TraindynoError | None:
+    """Why these settings cannot run, with what to change; null when they should fit.
+
+    `loaders` of the same kind share the machine's memory, each in a process with open files of its own.
+    """
     return (
         _shares(settings, room.most_workers)
-        or _shared_memory(settings, batch_bytes or 0, room.shared_free_bytes)
-        or _main_memory(settings, batch_bytes or 0, room.available_bytes)
+        or _shared_memory(settings, batch_bytes or 0, room.shared_free_bytes, loaders)
+        or _main_memory(settings, batch_bytes or 0, room.available_bytes, loaders)
         or _open_files(settings, room.open_files)
     )
 
@@ -55,28 +60,30 @@ def _shares(settings: Settings, most: int | None) -> TraindynoError | None:
     )
 
 
-def _shared_memory(settings: Settings, batch_bytes: int, free: int | None) -> TraindynoError | None:
+def _shared_memory(settings: Settings, batch_bytes: int, free: int | None, loaders: int) -> TraindynoError | None:
     """Workers hand batches over in /dev/shm; a loader without workers does not use it."""
-    needed = batches_in_flight(settings) * batch_bytes if settings.num_workers else 0
+    batches = loaders * batches_in_flight(settings)
+    needed = batches * batch_bytes if settings.num_workers else 0
     if free is None or needed <= free:
         return None
     gibibytes = -(-needed * 5 // 4 // 2**30)
     return TraindynoError(
-        f"{_named(settings)} keep {batches_in_flight(settings)} batches of {format_bytes(batch_bytes)} in shared "
+        f"{_named(settings, loaders)} keep {batches} batches of {format_bytes(batch_bytes)} in shared "
         f"memory, {format_bytes(needed)} in all, and /dev/shm has {format_bytes(free)} free",
-        f"enlarge it (docker: --shm-size {max(1, gibibytes)}g), or use {_fewer_workers(settings, free, batch_bytes)}"
-        "a smaller batch",
+        f"enlarge it (docker: --shm-size {max(1, gibibytes)}g), or use "
+        f"{_fewer_workers(settings, free // loaders, batch_bytes)}a smaller batch",
     )
 
 
-def _main_memory(settings: Settings, batch_bytes: int, available: int | None) -> TraindynoError | None:
+def _main_memory(settings: Settings, batch_bytes: int, available: int | None, loaders: int) -> TraindynoError | None:
     """Batches in flight, one more that each worker is making, and what a worker takes by itself."""
     workers = settings.num_workers
-    needed = (batches_in_flight(settings) + workers) * batch_bytes + workers * _WORKER_BYTES
+    needed = loaders * ((batches_in_flight(settings) + workers) * batch_bytes + workers * _WORKER_BYTES)
     if available is None or needed <= available:
         return None
     return TraindynoError(
-        f"{_named(settings)} need about {format_bytes(needed)} of memory, and {format_bytes(available)} are available",
+        f"{_named(settings, loaders)} need about {format_bytes(needed)} of memory, and {format_bytes(available)} are "
+        "available",
         "use fewer workers or a smaller batch, or free memory",
     )
 
@@ -102,8 +109,8 @@ def _fewer_workers(settings: Settings, free: int, batch_bytes: int) -> str:
     return f"at most {fitting} worker{'' if fitting == 1 else 's'}, or "
 
 
-def _named(settings: Settings) -> str:
-    count = settings.num_workers
+def _named(settings: Settings, loaders: int = 1) -> str:
+    count, each = settings.num_workers, "" if loaders == 1 else f" in each of {loaders} processes"
     if count == 0:
-        return "the batches loaded without workers"
-    return f"{count} worker{'' if count == 1 else 's'} with prefetch factor {settings.prefetch_factor}"
+        return f"the batches loaded without workers{each}"
+    return f"{count} worker{'' if count == 1 else 's'} with prefetch factor {settings.prefetch_factor}{each}"

@@ -8,6 +8,7 @@ from traindyno.analysis.accuracy import NO_ACCURACY
 from traindyno.analysis.cautions import remarks
 from traindyno.analysis.rate_rules import assumed_optimizer
 from traindyno.analysis.survival import median_time, median_time_interval
+from traindyno.analysis.target_devices import device_verdicts
 from traindyno.analysis.target_fit import fit_of, fit_verdicts
 from traindyno.analysis.target_runs import Entrant, entrants_of
 from traindyno.analysis.target_settling import (
@@ -49,6 +50,7 @@ def conclude_target(
     ran = [each for each in entrants if each.missing < len(each.runs)]
     time = standing_of({each.label: each.seconds for each in ran})
     examples = standing_of({each.label: each.examples for each in ran})
+    cost = standing_of({each.label: each.device_seconds for each in ran})
     noise, predicted = noise_of(request, records).value, predicted_times(request, records)
     fit = fit_of(rows, predicted) if request.verify else None
     recipe = entrants[0].spec.recipe
@@ -61,7 +63,7 @@ def conclude_target(
         winner=time.winner,
         comparisons=time.comparisons,
         least_examples=examples.winner,
-        least_cost=None if request.price_per_hour is None else time.winner,
+        least_cost=None if request.price_per_hour is None else cost.winner,
         fit=fit,
         noise_scale=noise,
         predicted=predicted,
@@ -69,6 +71,7 @@ def conclude_target(
         needed_seeds=time.needed_seeds,
         verdicts=(
             *target_verdicts(request.target, entrants, rows, time, examples),
+            *device_verdicts(rows, time, examples, cost),
             *fit_verdicts(rows, predicted, fit, noise),
             *(assumed_optimizer(request.workload) if assumes_optimizer(request) else ()),
             *remarks(records),
@@ -81,7 +84,7 @@ def conclude_target(
 def _row(request: TargetRequest, entrant: Entrant) -> TargetRow:
     price, times = request.price_per_hour, entrant.seconds.seen
     examples, steps = entrant.examples.seen, entrant.steps.seen
-    seconds = median_time(times)
+    seconds, devices = median_time(times), entrant.spec.settings.devices
     return TargetRow(
         label=entrant.label,
         settings=msgspec.to_builtins(entrant.spec.settings),
@@ -92,7 +95,7 @@ def _row(request: TargetRequest, entrant: Entrant) -> TargetRow:
         ci95=median_time_interval(times),
         examples=median_time(examples),
         steps=median_time(steps),
-        cost=None if price is None else seconds / HOUR_SECONDS * price,
+        cost=None if price is None else devices * seconds / HOUR_SECONDS * price,
         best_metric=entrant.best_metric(request.target),
         diverged=entrant.diverged,
         missing=entrant.missing,
@@ -100,6 +103,8 @@ def _row(request: TargetRequest, entrant: Entrant) -> TargetRow:
         steps_ci95=median_time_interval(steps),
         resolution_seconds=entrant.resolution_seconds,
         failure=entrant.failure,
+        devices=devices,
+        norm_examples=entrant.norm_examples,
     )
 
 

@@ -44,6 +44,17 @@ class Entrant(Record, frozen=True):
         return self._until(lambda evaluation: evaluation.step)
 
     @property
+    def device_seconds(self) -> Crossings:
+        """The time of all devices together."""
+        devices = self.spec.settings.devices
+        return self._until(lambda evaluation: devices * evaluation.seconds)
+
+    @property
+    def norm_examples(self) -> int | None:
+        """Those that batch normalisation saw at once; null where there is none, or where nothing was run."""
+        return next((run.norm_examples for run in self.runs if run is not None), None)
+
+    @property
     def reached(self) -> int:
         return sum(math.isfinite(time) for time in self.seconds.seen)
 

@@ -112,13 +112,18 @@ def evaluation_examples_of(
 def first_run_specs(request: TargetRequest, at_reference: TrialSpec, records: Sequence[TrialRecord]) -> list[TrialSpec]:
     """Runs with a seed of their own, evaluated after each epoch, of which one shows about where the target is.
 
-    The contender next to the reference comes first, the others in case that it cannot be run.
+    The contender next to the reference comes first, the others in case that it cannot be run; of equal batches, the one
+    on the fewest devices.
     """
     reference = Contender(label="", settings=at_reference.settings, learning_rate=request.recipe.learning_rate)
     size = reference.settings.batch_size
     contenders = () if request.verify else settled_contenders(request, records)
-    ordered = sorted(contenders, key=lambda each: abs(math.log(each.settings.batch_size / size))) or [reference]
+    ordered = sorted(contenders, key=lambda each: _distance(each.settings, size)) or [reference]
     return [_first_run_of(request, at_reference, each) for each in ordered]
+
+
+def _distance(settings: Settings, size: int) -> tuple[float, int]:
+    return abs(math.log(settings.batch_size / size)), settings.devices
 
 
 def _first_run_of(request: TargetRequest, template: TrialSpec, contender: Contender) -> TrialSpec:

@@ -5,6 +5,7 @@ from traindyno.api.data import loader, stalls
 from traindyno.api.finding import find, verify
 from traindyno.api.learning import accuracy, noise_scale, target, train
 from traindyno.api.rounds import adopt_round, analyse_round, next_round, round_ledger, run_round
+from traindyno.api.scaling import scale
 from traindyno.api.steps import anatomy, soak
 from traindyno.api.switching import switches
 
@@ -22,6 +23,7 @@ __all__ = [
     "plan",
     "round_ledger",
     "run_round",
+    "scale",
     "soak",
     "stalls",
     "switches",

@@ -33,7 +33,7 @@ def train(
     Further options are the recipe's: `epochs` or `steps`, `momentum`, `schedule` (`"cosine"`, `"constant"`, `"step"`),
     `warm_up_epochs`, `step_at`, `step_factor`, `weight_decay`, `label_smoothing`, `clip_norm`, `fine_tuning` (`"all"`,
     `"head"`), `weights`, `batch_norm` (`"own"`, `"sync"`, `"ghost"`), `ghost_size`, `emulated_devices`,
-    `evaluation_examples`, `hold_out`; and those of `anatomy`.
+    `evaluation_examples`, `hold_out`; `devices` of this machine that share every batch; and those of `anatomy`.
     """
     from traindyno.app.train import train as use_case
 
@@ -162,8 +162,8 @@ def target(
     """Train in several ways until a target is reached, and say which is there first, in time, examples and cost.
 
     `batch_size` are sizes as on the command line or numbers, `contenders` ways to train by name, such as
-    `"large: batch_size=256,precision=bf16,lr=0.2"`. The rate is the one of `reference_batch`, the smallest batch
-    unless that is given. Further options as for `train`.
+    `"large: batch_size=256,precision=bf16,lr=0.2"` or `"two: devices=2"`. The rate is the one of `reference_batch`, the
+    smallest batch unless that is given. Further options as for `train`.
     """
     from traindyno.app.target import contenders_of, smallest_batch, target_sizes
     from traindyno.app.target import target as use_case

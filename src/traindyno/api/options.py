@@ -15,6 +15,7 @@ from traindyno.core.errors import UsageError
 from traindyno.core.events import Emit
 from traindyno.core.records import Mode, OptimizerName, Settings, WorkloadSpec
 from traindyno.core.requests import Bench
+from traindyno.core.settings_text import WHERE_DEVICES
 from traindyno.core.sweeps import Sweep, parse_sweep
 from traindyno.core.units import check_price
 
@@ -70,6 +71,8 @@ def split(
     rest = {name: value for name, value in options.items() if name not in workload}
     unknown = sorted(set(rest) - set(_BENCH_OPTIONS))
     if unknown:
+        if "devices" in unknown:
+            raise UsageError("this runs on one device", WHERE_DEVICES)
         named = [] if asked is None else list(inspect.signature(asked).parameters)
         known = (*_WORKLOAD_OPTIONS, *_BENCH_OPTIONS, *others)
         near = difflib.get_close_matches(unknown[0], [*named, *known, *_SETTINGS], n=1)

@@ -64,7 +64,7 @@ class Attempt:
             _with_log(record, self.log),
             measurement=None if _is_half(record, self.spec) else record.measurement,
             spec=self.spec,
-            conditions=watcher.conditions(),
+            conditions=record.conditions if record.conditions.machine is not None else watcher.conditions(),
             series=record.series or watcher.series(),
         )
 

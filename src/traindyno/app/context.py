@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from traindyno.core.events import Emit, Event
+from traindyno.store.location import typed_url
 
 DEFAULT_STORE = "traindyno.db"
 
 
 def store_option(store: str) -> str:
-    """` --store URL`, where it is another than the usual one."""
-    return "" if store == DEFAULT_STORE else f" --store {shlex.quote(store)}"
+    """` --store URL`, where it is another than the usual one; without its password, which is typed nowhere."""
+    return "" if store == DEFAULT_STORE else f" --store {shlex.quote(typed_url(store))}"
 
 
 def ignore(event: Event) -> None:

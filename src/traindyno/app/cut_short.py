@@ -5,7 +5,7 @@ import msgspec
 from traindyno.core.learning import FIRST_STEP
 from traindyno.core.records import TrialRecord
 
-WORDS = {"budget": "The time budget ended", "interrupted": "The study was stopped"}
+WORDS = {"budget": "The time budget ended", "interrupted": "The study was stopped", "machines": "A machine was lost"}
 
 
 def cut_warning(cut: str, trials: int) -> str:

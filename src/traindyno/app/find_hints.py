@@ -35,8 +35,10 @@ def _verify(study: Study, request: FindRequest, context: Context, settings_path:
     own = ["--model", context.moved.get(model, model)] if request.workload.runs_user_code else []
     device = [] if asked.device == "auto" else ["--device", asked.device]
     runner = [] if asked.runner == "fork" else ["--runner", asked.runner]
+    cluster = [] if asked.executor == "local" else ["--executor", asked.executor]
+    cluster += [] if asked.address is None else ["--address", asked.address]
     file = f"{study.row.name}.toml" if settings_path is None else str(settings_path)
-    command = f"{shlex.join(['traindyno', 'verify', file, *own, *device, *runner])}{study.store_option}"
+    command = f"{shlex.join(['traindyno', 'verify', file, *own, *device, *runner, *cluster])}{study.store_option}"
     if settings_path is not None:
         return command
     return f"{shlex.join(['traindyno', 'report', study.row.name, file])}{study.store_option} && {command}"

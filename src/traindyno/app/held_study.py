@@ -13,7 +13,7 @@ from traindyno.core.events import StudyFinished
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import TrainRequest
 from traindyno.core.resuming import resume_command
-from traindyno.store.ledger import StudyRow, StudyState, owner_here
+from traindyno.store.ledger import StoreAwayError, StudyRow, StudyState, owner_here
 
 SHORTEST_SECONDS = 60.0
 """A budget shorter than this is rarely long enough for anything."""
@@ -57,6 +57,10 @@ class HeldStudy(ABC):
         """What to type to go on with more time than there was: twice as much, and a minute at least."""
         budget = self.workshop.bench.time_budget_seconds
         return self.resume_within(None if budget is None else max(SHORTEST_SECONDS, 2 * budget))
+
+    def without_store(self, error: StoreAwayError) -> StoreAwayError:
+        """The same error with the way to go on: the study is as it was when the store went away."""
+        return StoreAwayError(error.message, f"when it is back, go on with `{self.resume_command}`")
 
     @property
     def store_option(self) -> str:

@@ -18,12 +18,14 @@ from traindyno.core.setting_checks import check_settings
 HOW_TO_NAME_DATA = "name it with --data: digits:, cifar10:PATH, folder:PATH or another source"
 
 
-def check_learning(workload: WorkloadSpec, settings: Settings, recipe: Recipe, bench: Bench) -> None:
-    """Refuse what cannot be learnt before anything is run."""
+def check_learning(
+    workload: WorkloadSpec, settings: Settings, recipe: Recipe, bench: Bench, *, takes_devices: bool = False
+) -> None:
+    """Refuse what cannot be learnt before anything is run. Not every command has runs on several devices."""
     if workload.mode == "infer":
         raise UsageError("a forward pass learns nothing", "leave --mode infer away")
     check_learnable(workload, is_there=not bench.runner.startswith("simulated"))
-    check_settings(settings, workload.mode, bench.device)
+    check_settings(settings, workload.mode, bench.device, takes_devices=takes_devices)
     check_decoder(settings.decoder, bench.device)
     check_recipe(recipe, settings)
     check_weights(recipe)

@@ -12,24 +12,21 @@ from traindyno.core.records import TrialRecord
 from traindyno.core.resuming import resume_command
 from traindyno.report.document import trial_entry, typed_answer
 from traindyno.store.ledger import Ledger, StudyRow
-from traindyno.store.location import store_path
+from traindyno.store.location import may_exist
+from traindyno.store.location import store_folder as store_folder
 
 
 def list_studies(store: str) -> list[StudyRow]:
     """Newest first; a store that does not exist yet has none."""
-    if not store_path(store).exists():
+    if not may_exist(store):
         return []
     with Ledger.open(store, create=False) as ledger:
         return ledger.studies()
 
 
 def report_folder(store: str) -> Path:
-    """Where reports go by default: a folder beside the store."""
+    """Where reports go by default: a folder beside the store, or here if that is on a server."""
     return store_folder(store) / "traindyno-reports"
-
-
-def store_folder(store: str) -> Path:
-    return store_path(store).parent
 
 
 def read_document(source: str, store: str) -> Document:

@@ -11,6 +11,7 @@ from traindyno.core.records import Failure, Settings, TrialRecord, TrialSpec
 from traindyno.machine.limits import open_files
 from traindyno.machine.memory import host_memory
 from traindyno.runner.protocol import Runner, Watcher
+from traindyno.runner.ray_runner import RayRunner
 
 
 def loader_room() -> LoaderRoom:
@@ -28,9 +29,11 @@ class RoomyRunner:
         self._runner = runner
         self._earlier = earlier
         self.simulated = runner.simulated
+        # What there is on another machine is not known here.
+        self._knows_room = not (runner.simulated or isinstance(runner, RayRunner))
 
     def run(self, spec: TrialSpec, watcher: Watcher, log_path: Path | None) -> TrialRecord:
-        refused = None if self.simulated else self._refusal(spec)
+        refused = self._refusal(spec) if self._knows_room else None
         return refused or self._runner.run(spec, watcher, log_path)
 
     def close(self) -> None:
@@ -40,14 +43,20 @@ class RoomyRunner:
         settings = _workers_of(spec)
         if settings is None:
             return None
-        room, needed = loader_room(), batch_bytes(spec, self._earlier)
-        error = refuse_loader(settings, needed, room)
+        room, needed, (loaders, ranks) = loader_room(), batch_bytes(spec, self._earlier), _loaders(spec)
+        needed = None if needed is None else needed // ranks
+        error = refuse_loader(settings, needed, room, loaders)
         if error is None:
             return None
-        short_of_memory = refuse_loader(settings, needed, LoaderRoom(available_bytes=room.available_bytes))
+        short_of_memory = refuse_loader(settings, needed, LoaderRoom(available_bytes=room.available_bytes), loaders)
         outcome = Outcome.OUT_OF_HOST_MEMORY if short_of_memory else Outcome.OUT_OF_SHARED_MEMORY
         failure = Failure(outcome=outcome, message=error.message, remedy=error.hint or "", phase="before the start")
         return TrialRecord(spec=spec, outcome=outcome, seconds=0.0, failure=failure)
+
+
+def _loaders(spec: TrialSpec) -> tuple[int, int]:
+    """The loaders on this machine, one for each of its ranks, and those of all machines that share the batch."""
+    return (1, 1) if spec.group is None else (spec.group.devices // spec.group.nodes, spec.group.devices)
 
 
 def batch_bytes(spec: TrialSpec, earlier: Sequence[TrialRecord]) -> int | None:

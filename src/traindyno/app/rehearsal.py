@@ -21,12 +21,14 @@ from traindyno.app.noise_scale import plan_lines as noise_lines
 from traindyno.app.rounds.plan import round_lines
 from traindyno.app.rounds.requests import check_round_request
 from traindyno.app.rounds.run import question_of
+from traindyno.app.scale import devices_words, scale_sweep
+from traindyno.app.scale_checks import check_scale, settled_scale
 from traindyno.app.soak import check_soak, soak_plan
 from traindyno.app.specs import STEPS
 from traindyno.app.stalls import stalls_plan, with_sources
 from traindyno.app.switches import check_switches, settled_switches, switches_plan
 from traindyno.app.target import check_target, settled_target, target_lines, target_plan
-from traindyno.app.train import check_train, length_words, train_plan
+from traindyno.app.train import check_train, length_words, train_plan, where_words
 from traindyno.app.trial_costs import (
     START_SECONDS,
     at_most_seconds,
@@ -48,6 +50,7 @@ from traindyno.core.requests import (
     MaxBatchRequest,
     NoiseScaleRequest,
     RoundRequest,
+    ScaleRequest,
     SoakRequest,
     StallsRequest,
     SwitchesRequest,
@@ -65,6 +68,8 @@ from traindyno.search.throughput import ThroughputSweep
 
 # Once for its pairs, and once for its losses, which have another batch.
 COMPILED_TIMES = 2
+GROUP_START_SECONDS = 10.0
+"""Until all processes of a group have imported torch and found each other."""
 
 
 def rehearse_max_batch(request: MaxBatchRequest) -> Rehearsal:
@@ -204,6 +209,7 @@ def rehearse_train(request: TrainRequest) -> Rehearsal:
     check_train(request)
     plan = train_plan(request, _template(bench, request.workload, "learn"), None)
     lines = [f"model: {request.workload.model}", *learning_lines(request.workload, request.settings, request.recipe)]
+    lines += [f"on {where_words(request)}, which share every batch"] if request.settings.devices > 1 else []
     budget = bench.time_budget_seconds
     cost = "1 trial, as long as it takes" if budget is None else f"1 trial, at most {format_seconds(budget)}"
     seconds = math.inf if budget is None else budget
@@ -270,6 +276,26 @@ def rehearse_round(request: RoundRequest) -> Rehearsal:
     seconds = math.inf if budget is None else budget
     lines = [f"round {request.round.name}: {question_of(request.round)}", *round_lines(request), f"{runs}, {limit}"]
     return _told("round run", bench, bench.precision, expected or 0, seconds, lines)
+
+
+def rehearse_scale(request: ScaleRequest) -> Rehearsal:
+    """Every point in rounds of fresh groups of processes."""
+    check_scale(request)
+    reader = open_reader()
+    try:
+        request = settled_scale(request, settle(request.bench, reader), len(reader.gpus()))
+    finally:
+        reader.close()
+    sweep, left_out = scale_sweep(request, _template(request.bench, request.workload, "scale"))
+    batches = (("per device", request.batches_per_device), ("of all devices", request.global_batches))
+    lines = [
+        f"model: {request.workload.model}, {devices_words(request)}",
+        *(f"batch {what}: {', '.join(map(str, sizes))}" for what, sizes in batches if sizes),
+        *left_out,
+        f"each in {count_of(request.repeats, 'fresh group')} of processes",
+    ]
+    seconds = GROUP_START_SECONDS + longest_trial_seconds(request.trial_seconds)
+    return _rehearsal("scale", request.bench, expected_trials(sweep), seconds, lines)
 
 
 def rehearse_find(request: FindRequest, *, data_is_there: bool = True) -> Rehearsal:

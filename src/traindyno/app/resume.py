@@ -14,6 +14,7 @@ from traindyno.app.max_batch import max_batch
 from traindyno.app.noise_scale import noise_scale
 from traindyno.app.plan import plan
 from traindyno.app.rounds.run import run_round
+from traindyno.app.scale import scale
 from traindyno.app.soak import soak
 from traindyno.app.sources import NamedAgain, moved_code
 from traindyno.app.stalls import stalls
@@ -35,6 +36,7 @@ from traindyno.core.requests import (
     PlanRequest,
     Request,
     RoundRequest,
+    ScaleRequest,
     SoakRequest,
     StallsRequest,
     SwitchesRequest,
@@ -54,11 +56,12 @@ def resume(
     *,
     time_budget_seconds: float | None = None,
     settings_path: Path | None = None,
+    address: str | None = None,
 ) -> Document:
     """Ask the study's own request again. Code from a file runs only if the user names that file now.
 
     `time_budget_seconds` is what the rest may take, instead of the study's own budget. `settings_path` is where the
-    settings that `find` recommends are exported to.
+    settings that `find` recommends are exported to. `address` is where the study's Ray cluster is now.
     """
     with Ledger.open(context.store, create=False) as ledger:
         row = ledger.study(name)
@@ -70,6 +73,7 @@ def resume(
     moved = moved_code(workloads_of(row.request), named_again)
     context = replace(context, resume=name, moved=moved, time_budget_seconds=time_budget_seconds)
     request = row.request if time_budget_seconds is None else _within(row.request, time_budget_seconds)
+    request = request if address is None else _over(request, address)
     return _asked_again(request, context, named_again, settings_path)
 
 
@@ -82,6 +86,16 @@ def _within(request: Request, time_budget_seconds: float) -> Request:
         return msgspec.structs.replace(request, curve=msgspec.structs.replace(request.curve, bench=bench))
     bench = msgspec.structs.replace(request.bench, time_budget_seconds=time_budget_seconds)
     return msgspec.structs.replace(request, bench=bench)
+
+
+def _over(request: Request, address: str) -> Request:
+    """The request over the same Ray cluster at another address."""
+    if isinstance(request, PlanRequest):
+        curve = request.curve
+        return request if curve is None else msgspec.structs.replace(request, curve=_over(curve, address))
+    if request.bench.executor != "ray":
+        raise UsageError("--address names a Ray cluster, and this study runs on one machine", "leave --address away")
+    return msgspec.structs.replace(request, bench=msgspec.structs.replace(request.bench, address=address))
 
 
 def _asked_again(request: Request, context: Context, named_again: NamedAgain, settings_path: Path | None) -> Document:
@@ -114,6 +128,8 @@ def _asked_again(request: Request, context: Context, named_again: NamedAgain, se
             return noise_scale(request, context)
         case TargetRequest():
             return target(request, context)
+        case ScaleRequest():
+            return scale(request, context)
         case RoundRequest():
             return run_round(request, context)
         case AdoptRequest():

@@ -24,11 +24,18 @@ from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import AdoptRequest, RoundRequest
 from traindyno.core.units import count_of
+from traindyno.runner.protocol import NowhereToRunError
+from traindyno.runner.ray_runner import RayRunner
+from traindyno.runner.ray_words import kind_of
 from traindyno.search.strategy import Proposal, SharedStrategy
-from traindyno.store.ledger import Lease, QueuedTrial, StaleLeaseError, StudyRow, owner_here
+from traindyno.store.ledger import Lease, QueuedTrial, StaleLeaseError, StoreAwayError, StudyRow, owner_here
 
 POLL_SECONDS = 1.0
 TICK_SECONDS = 0.1
+NOWHERE_SECONDS = 30.0
+"""So long a process without a machine waits for others to take a trial, or to leave theirs."""
+NOWHERE_POLL_SECONDS = 5.0
+"""To look for a machine is to knock at all, where others may be measuring."""
 BUGS_IN_A_ROW = 3
 """So many runs that end alike by the user's own error are no matter of their values."""
 TAKEN_OVER = "nobody runs it any more"
@@ -52,6 +59,7 @@ class SharedStudy(HeldStudy):
         self._own_seconds: list[float] = []
         self._renewed_at = time.monotonic()
         self._waits = False
+        self._nowhere_since: float | None = None
         self._expected = 0
         self._standing = standing
         super().__init__(workshop, row, context, title)
@@ -70,9 +78,9 @@ class SharedStudy(HeldStudy):
         while not self._stopped():
             self._look()
             if self._view.waiting:
-                self._take_over(self._view.waiting[0], strategy)
+                self._somewhere(partial(self._take_over, self._view.waiting[0], strategy))
             elif (proposal := strategy.ask(self._view.finished, self._view.running)) is not None:
-                self._begin(proposal)
+                self._somewhere(partial(self._begin, proposal))
             elif self._view.running:
                 self._wait()
             else:
@@ -92,10 +100,21 @@ class SharedStudy(HeldStudy):
         """See how the study stands, and stay known as one that runs it. The user's own error may end it here."""
         self._view = self._looking.look()
         if time.monotonic() - self._renewed_at > RENEW_SECONDS:
-            self._rejoin()
+            with suppress(StoreAwayError):  # the next look waits for it
+                self._rejoin()
         failed = stopping(self._view.finished, self._before)
         if failed is not None:
             raise TrialFailedError(failed)
+
+    def _somewhere(self, run: Callable[[], None]) -> None:
+        """Run a trial if there is a machine for it now: one that has none does not keep the trial from others."""
+        try:
+            if isinstance(self.workshop.runner, RayRunner):
+                self.workshop.runner.facts()
+            self._nowhere_since = None
+            run()
+        except NowhereToRunError as error:
+            self._leave_to_others(error)
 
     def _take_over(self, trial: QueuedTrial, strategy: SharedStrategy) -> None:
         """Run a trial that was asked for before. Its run may go on where that of another process was."""
@@ -137,19 +156,46 @@ class SharedStudy(HeldStudy):
         expected = max(proposal.expected_trials, self._view.known_trials)
         started = TrialStarted(ordinal=done + 1, expected_trials=expected, spec=proposal.spec, reason=proposal.reason)
         self._context.emit(started)
-        began, beside = time.monotonic(), len(self._view.running)
+        began, beside = time.monotonic(), self._beside()
         try:
             record = attempt.run(self._stopped, self._renew)
-            attempt.keep(self._with_beside(record, beside))
+            attempt.keep(self._placed(record, beside))
         except StaleLeaseError as error:
             self._context.emit(Notice(level="warning", text=f"{error.message}; {error.hint}"))
             return
         self._note(record, expected, time.monotonic() - began)
 
-    def _with_beside(self, record: TrialRecord, at_start: int) -> TrialRecord:
-        """The record with how many others ran at its start or end: they share the machine, and times tell of it."""
-        at_end = len(self._looking.look().running) - 1
-        conditions = msgspec.structs.replace(record.conditions, runs_beside=max(at_start, at_end, 0))
+    def _leave_to_others(self, error: NowhereToRunError) -> None:
+        """Whoever has no machine for its runs any more waits while others go on; alone, it says how to go on later."""
+        if self._nowhere_since is None:
+            self._context.emit(Notice(level="warning", text=f"{error.message}; waiting for what others make of it"))
+        if self._nowhere_since is None or self.workshop.ledger.others_in(self.row.id, self._owner):
+            self._nowhere_since = time.monotonic()
+        if time.monotonic() - self._nowhere_since > NOWHERE_SECONDS:
+            raise NowhereToRunError(error.message, f"when there is one, go on with `{self.resume_command}`") from error
+        self._waits = True
+        self._wait(NOWHERE_POLL_SECONDS)
+
+    def _beside(self, own: int = 0) -> int:
+        """How many others run now that may share the machine with ours; of a cluster's lanes that is not known.
+
+        In a cluster without GPUs every run has a machine of its own.
+        """
+        if self.workshop.bench.executor == "ray":
+            return len(self._view.running) - own if self.workshop.bench.device.startswith("cuda") else 0
+        return self._view.here - own
+
+    def _placed(self, record: TrialRecord, at_start: int) -> TrialRecord:
+        """The record with how many others ran at its start or end, for times tell of that, and where it was made.
+
+        A lane says where it is. Of a file there is one machine, which the study itself names.
+        """
+        self._view = self._looking.look()
+        conditions = msgspec.structs.replace(record.conditions, runs_beside=max(at_start, self._beside(own=1), 0))
+        workshop = self.workshop
+        if conditions.machine is None and not (workshop.ledger.of_one_machine or workshop.runner.simulated):
+            name, kind = workshop.machine.hostname, kind_of(workshop.machine, workshop.bench.device)
+            conditions = msgspec.structs.replace(conditions, machine=name, machine_kind=kind)
         return msgspec.structs.replace(record, conditions=conditions)
 
     def _note(self, record: TrialRecord, expected: int, seconds: float) -> None:
@@ -176,19 +222,24 @@ class SharedStudy(HeldStudy):
         needed, allowed = left * mean / (1 + len(self._view.running)), self.seconds_left
         return needed if allowed is None else min(needed, allowed)
 
-    def _wait(self) -> None:
+    def _wait(self, seconds: float = POLL_SECONDS) -> None:
         """Others may die and leave their trials to us, or end them and make new ones possible."""
         if not self._waits:
             others = count_of(len(self._view.running), "run")
             self._context.emit(Notice(level="info", text=f"waiting for {others} in other processes"))
         self._waits = True
-        until = time.monotonic() + POLL_SECONDS
+        until = time.monotonic() + seconds
         while time.monotonic() < until and not self._stopped():
             time.sleep(TICK_SECONDS)
 
     def _renew(self, lease: Lease) -> None:
-        self._rejoin()
-        if not self.workshop.ledger.renew(lease, LEASE_SECONDS):
+        """A store that is away does not end the trial: its lease lasts a while, and whoever keeps the result waits."""
+        try:
+            self._rejoin()
+            kept = self.workshop.ledger.renew(lease, LEASE_SECONDS)
+        except StoreAwayError:
+            return
+        if not kept:
             raise StaleLeaseError(f"a trial of study {self.row.name!r} was taken over by another process", "it goes on")
 
     def _rejoin(self) -> None:
@@ -237,6 +288,8 @@ def open_shared(
     context.emit(StudyStarted(study=name, command=command, title=title, resumed_trials=kept))
     try:
         yield study
+    except StoreAwayError as error:
+        raise study.without_store(error) from error
     except TraindynoError as error:
         if study.cut is None:
             _note_failure(study, error, owner)

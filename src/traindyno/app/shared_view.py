@@ -14,11 +14,15 @@ LOST = (Outcome.KILLED, Outcome.INFRASTRUCTURE)
 
 @dataclass(frozen=True)
 class View:
-    """One look at a shared study. `waiting` are trials that nobody runs: their process died, or they come again."""
+    """One look at a shared study. `waiting` are trials that nobody runs: their process died, or they come again.
+
+    `here` counts those of the `running` that processes of this machine have.
+    """
 
     finished: tuple[TrialRecord, ...]
     running: tuple[TrialSpec, ...]
     waiting: tuple[QueuedTrial, ...]
+    here: int
 
     @property
     def known_trials(self) -> int:
@@ -43,6 +47,7 @@ class Looking:
             finished=tuple(self._record(trial) for trial in idle if not self.waits(trial)),
             running=tuple(trial.spec for trial in queue if trial.in_hands),
             waiting=tuple(trial for trial in idle if self.waits(trial)),
+            here=sum(trial.in_hands and trial.is_here for trial in queue),
         )
 
     def waits(self, trial: QueuedTrial) -> bool:

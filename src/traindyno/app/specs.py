@@ -18,6 +18,7 @@ def first_spec(workshop: Workshop, workload: WorkloadSpec) -> TrialSpec:
         budget=Budget(steps=STEPS),
         seed=bench.seed,
         memory_limit_bytes=bench.memory_limit_bytes,
+        silence_seconds=bench.step_timeout_seconds,
     )
 
 

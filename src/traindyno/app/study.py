@@ -18,10 +18,14 @@ from traindyno.core.machine import MachineFacts
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import Request
+from traindyno.machine.facts import collect
+from traindyno.runner.protocol import NowhereToRunError
+from traindyno.runner.ray_words import kind_of
 from traindyno.search.strategy import Proposal, Strategy
-from traindyno.store.ledger import Lease, StudyRow, owner_here
+from traindyno.store.ledger import Lease, StoreAwayError, StudyRow, owner_here
 
 RETRIES = 2
+PLANS_BY_MACHINE = ("loader", "stalls", "find", "verify", "scale")
 
 
 class Study(HeldStudy):
@@ -112,6 +116,8 @@ class Study(HeldStudy):
         except TrialFailedError:
             self.cut = "refused"
             raise
+        except NowhereToRunError as error:
+            raise NowhereToRunError(error.message, f"when there is one, go on with `{self.resume_command}`") from error
         self._note_cut(record)
         return record
 
@@ -153,8 +159,13 @@ class Study(HeldStudy):
         return needed if allowed is None else min(needed, allowed)
 
     def _renew(self, lease: Lease) -> None:
-        kept = self.workshop.ledger.renew_study(self.row.name, self._owner, LEASE_SECONDS)
-        if not (self.workshop.ledger.renew(lease, LEASE_SECONDS) and kept):
+        """A store that is away does not end the trial: its lease lasts a while, and whoever keeps the result waits."""
+        try:
+            kept = self.workshop.ledger.renew_study(self.row.name, self._owner, LEASE_SECONDS)
+            kept = self.workshop.ledger.renew(lease, LEASE_SECONDS) and kept
+        except StoreAwayError:
+            return
+        if not kept:
             raise TraindynoError(
                 f"another process has taken over study {self.row.name!r}", f"see `traindyno show {self.row.name}`"
             )
@@ -180,8 +191,9 @@ def open_study(workshop: Workshop, context: Context, request: Request, title: st
     """Create the study, or take up the one to resume; it is released whatever happens."""
     ledger, owner = workshop.ledger, owner_here()
     command = str(request.__struct_config__.tag)
+    _check_plans_here(command, workshop)
     if context.resume is None:
-        row = ledger.create_study(context.name, command, request, workshop.machine)
+        row = ledger.create_study(context.name, command, request, workshop.machine, owner, LEASE_SECONDS)
     else:
         row = ledger.study(context.resume)
         _same_machine(row, workshop)
@@ -192,6 +204,8 @@ def open_study(workshop: Workshop, context: Context, request: Request, title: st
     context.emit(StudyStarted(study=row.name, command=command, title=title, resumed_trials=resumed))
     try:
         yield study
+    except StoreAwayError as error:
+        raise study.without_store(error) from error
     except TraindynoError as error:
         if study.cut is None:
             _note_failure(study, error, owner)
@@ -230,15 +244,33 @@ def _tries_settings(record: TrialRecord) -> bool:
     return record.spec.kind == "losses" or arm == "candidate" or alone
 
 
+def _check_plans_here(command: str, workshop: Workshop) -> None:
+    """Some commands plan by the CPUs, memory and files of this machine: those of the trials must be like it."""
+    if workshop.bench.executor == "local" or workshop.runner.simulated or command not in PLANS_BY_MACHINE:
+        return
+    here, there = (kind_of(facts, workshop.bench.device) for facts in (collect(), workshop.machine))
+    if here != there:
+        raise UsageError(
+            f"`{command}` plans by the machine that it is typed on ({here}), and the cluster's is another ({there})",
+            "type the command on a machine of that kind",
+        )
+
+
 def _same_machine(row: StudyRow, workshop: Workshop) -> None:
     """Trials of two machines or versions in one study would be compared silently: refuse."""
     if row.machine is None or workshop.runner.simulated:
         return
     for what, then, now in machine_differences(row.machine, workshop.machine):
+        if workshop.bench.executor == "ray" and what in PLACES:
+            continue
         raise UsageError(
             f"study {row.name!r} was begun with {what} {then}; here it is {now}",
             "begin a new study here, then `traindyno compare` the two",
         )
+
+
+PLACES = ("hostname", "the GPUs")
+"""What tells one machine from another of its kind. A study over a cluster is one of a kind."""
 
 
 def machine_differences(then: MachineFacts, now: MachineFacts) -> Iterator[tuple[str, object, object]]:

@@ -11,6 +11,7 @@ from traindyno.analysis.target import conclude_target
 from traindyno.analysis.target_settling import batch_contender, known_contenders, needs_noise
 from traindyno.analysis.target_verdicts import target_words
 from traindyno.app.context import Context
+from traindyno.app.device_counts import check_gpus, check_group_of, crowding_words, further_locks, threads_each
 from traindyno.app.documents import finished_document
 from traindyno.app.learning_checks import check_learning, without_deadline
 from traindyno.app.loader_room import RoomyRunner
@@ -37,11 +38,17 @@ def target(request: TargetRequest, context: Context) -> Document:
     with open_workshop(without_deadline(request.bench), context.store) as workshop:
         request = settled_target(request, workshop.bench)
         check_target(request)
+        most = most_devices(request)
+        check_gpus(workshop.bench.device, most, len(workshop.reader.gpus()), "devices=1")
         title = f"time to {target_words(request.target)} of {request.workload.model} on {data_of(request.workload)}"
-        with open_study(workshop, context, request, f"{title}, on {workshop.bench.device}") as study:
+        with (
+            further_locks(workshop.bench.device, most, workshop.reader),
+            open_study(workshop, context, request, f"{title}, on {workshop.bench.device}") as study,
+        ):
             study.workshop = replace(workshop, runner=RoomyRunner(workshop.runner, study.records))
             answer = _raced(study, request)
-            return finished_document(study, request, answer, cautions(study.records), _hint(study, asked, answer))
+            warnings = (*crowding_words(workshop.bench, most), *cautions(study.records))
+            return finished_document(study, request, answer, warnings, _hint(study, asked, answer))
 
 
 def target_sizes(sweep: Sweep) -> tuple[int, ...]:
@@ -63,11 +70,16 @@ def smallest_batch(contenders: Sequence[Contender]) -> int | None:
 
 
 def settled_target(request: TargetRequest, bench: Bench) -> TargetRequest:
-    """The request on the device that it means here."""
+    """The request on the device that it means here.
+
+    Where a CPU is shared by several processes, every way to train computes with as many threads in each.
+    """
+    most = most_devices(request)
+    threads = threads_each(bench, most) if most > 1 and bench.device == "cpu" else None
     contenders = tuple(
-        msgspec.structs.replace(each, settings=_on(each.settings, bench.device)) for each in request.contenders
+        msgspec.structs.replace(each, settings=_on(each.settings, bench.device, threads)) for each in request.contenders
     )
-    settings = None if request.settings is None else _on(request.settings, bench.device)
+    settings = None if request.settings is None else _on(request.settings, bench.device, threads)
     return msgspec.structs.replace(request, bench=bench, contenders=contenders, settings=settings)
 
 
@@ -79,7 +91,8 @@ def check_target(request: TargetRequest) -> None:
     common = [] if request.settings is None else [Contender(label="", settings=request.settings)]
     for settings, rate in ((each.settings, each.learning_rate) for each in (*common, *request.contenders)):
         recipe = request.recipe if rate is None else msgspec.structs.replace(request.recipe, learning_rate=rate)
-        check_learning(request.workload, settings, recipe, request.bench)
+        check_learning(request.workload, settings, recipe, request.bench, takes_devices=True)
+    check_group_of(request.bench, most_devices(request))
 
 
 def _check_aim(request: TargetRequest) -> None:
@@ -139,12 +152,23 @@ def _check_alike(contenders: Sequence[Contender]) -> None:
 def _check_verified(request: TargetRequest) -> None:
     if request.contenders:
         raise UsageError("--verify chooses the batches itself", "leave --batch-size and --contender away")
+    if request.settings is not None and request.settings.devices > 1:
+        raise UsageError(
+            "--verify holds predictions for one device against runs",
+            "leave devices away, or name ways with --contender",
+        )
     if request.settings is None or request.reference_batch is None:
         raise UsageError("--verify needs to know which batch the rate is for", "write --lr as 0.1@32")
 
 
-def _on(settings: Settings, device: str) -> Settings:
-    return msgspec.structs.replace(settings, device=device)
+def most_devices(request: TargetRequest) -> int:
+    """The largest count of devices that any way to train has."""
+    return max((each.settings.devices for each in request.contenders), default=1)
+
+
+def _on(settings: Settings, device: str, threads: int | None) -> Settings:
+    own = settings.threads
+    return msgspec.structs.replace(settings, device=device, threads=threads if own is None else own)
 
 
 def _raced(study: Study, request: TargetRequest) -> TargetAnswer:
@@ -169,8 +193,11 @@ def target_lines(request: TargetRequest) -> list[str]:
     first = "first the noise scale of the gradients is measured"
     scaled = f"rates by --lr-rule {request.rule} from {request.recipe.learning_rate:g} at {request.reference_batch}"
     by_rule = request.verify or any(each.learning_rate is None for each in request.contenders)
+    most = most_devices(request)
+    shared = f"on up to {most} devices, which share every batch"
     return [
         f"ways to train: {ways}",
+        *([shared] if most > 1 else []),
         *([scaled] if by_rule and request.reference_batch is not None else []),
         *([first] if needs_noise(request) else []),
         f"each with {count_of(request.seeds, 'seed')} until {target_words(request.target)}, "

@@ -10,6 +10,7 @@ from traindyno.analysis.probes import larger_than_data
 from traindyno.analysis.training import conclude_train
 from traindyno.app.checkpoints import check_unused, study_checkpoints
 from traindyno.app.context import Context
+from traindyno.app.device_counts import check_gpus, check_group_of, crowding_words, further_locks
 from traindyno.app.documents import finished_document
 from traindyno.app.learning_checks import check_folder, check_learning, without_deadline
 from traindyno.app.loader_room import RoomyRunner
@@ -30,21 +31,35 @@ from traindyno.search.once import Once
 def train(request: TrainRequest, context: Context) -> Document:
     """One long trial, and what it learnt; one that is stopped goes on from its checkpoint when it is resumed."""
     check_train(request)
+    devices = request.settings.devices
     request = _with_folders(request, context)
     with open_workshop(without_deadline(request.bench), context.store, shared=True) as workshop:
         request = msgspec.structs.replace(request, bench=workshop.bench)
         check_train(request)
+        check_gpus(workshop.bench.device, devices, len(workshop.reader.gpus()), "--devices 1")
         title = f"training {request.workload.model} on {data_of(request.workload)}, {length_words(request.recipe)}"
-        with open_study(workshop, context, request, f"{title}, on {workshop.bench.device}") as study:
+        with (
+            further_locks(workshop.bench.device, devices, workshop.reader),
+            open_study(workshop, context, request, f"{title}, on {where_words(request)}") as study,
+        ):
             study.workshop = replace(workshop, runner=RoomyRunner(workshop.runner, study.records))
             answer = _run(study, request)
-            warnings = (*_unusual(request.recipe), *cautions(study.records))
+            crowded = crowding_words(workshop.bench, devices)
+            warnings = (*_unusual(request.recipe), *crowded, *cautions(study.records))
             return finished_document(study, request, answer, warnings, _hint(study, request))
 
 
 def check_train(request: TrainRequest) -> None:
     """Refuse what cannot be run before anything is."""
-    check_learning(request.workload, request.settings, request.recipe, request.bench)
+    check_learning(request.workload, request.settings, request.recipe, request.bench, takes_devices=True)
+    check_group_of(request.bench, request.settings.devices)
+
+
+def where_words(request: TrainRequest) -> str:
+    """`cuda:0`, `2 GPUs`, `2 processes`."""
+    devices, device = request.settings.devices, request.bench.device
+    kind = {"cpu": "process", "simulated": "simulated device"}.get(device, "GPU")
+    return device if devices == 1 else f"{devices} {kind}{'es' if kind == 'process' else 's'}"
 
 
 def train_plan(request: TrainRequest, template: TrialSpec, checkpoints: Path | None) -> Once:

@@ -37,10 +37,12 @@ class StudyWatcher(Watcher):
         self._renew = renew
         self._renewed = time.monotonic()
         self._pid: int | None = None
-        index = None if workshop.runner.simulated else cuda_index(workshop.bench.device)
+        # Of a trial that runs elsewhere, whoever runs it looks at the machine.
+        is_here = not workshop.runner.simulated and workshop.bench.executor == "local"
+        index = cuda_index(workshop.bench.device) if is_here else None
         every = SAMPLE_SECONDS[takes_readings]
         self._sampler = Sampler(workshop.reader, index, every, self._own_pids)
-        self._readings = Readings(workshop.reader, index) if takes_readings and not workshop.runner.simulated else None
+        self._readings = Readings(workshop.reader, index) if takes_readings and is_here else None
 
     def progress(self, progress: TrialProgress) -> None:
         if self._readings is not None:

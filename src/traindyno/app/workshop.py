@@ -1,5 +1,6 @@
 """Everything that trials need, opened together and closed together."""
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -8,10 +9,11 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from traindyno.app.processes import check_alone
+from traindyno.core.errors import UsageError
 from traindyno.core.machine import MachineFacts
 from traindyno.core.requests import Bench
 from traindyno.machine.facts import collect, resolve_device
-from traindyno.machine.gpu import GpuReader, open_reader
+from traindyno.machine.gpu import GpuReader, NullReader, open_reader
 from traindyno.machine.locks import device_lock, noticed_neighbour
 from traindyno.machine.memory import default_memory_limit_bytes
 from traindyno.runner.choose import open_runner
@@ -38,8 +40,8 @@ class Workshop:
 
     @property
     def hidden_folder(self) -> Path:
-        """Where things are kept that people rarely look at: beside the ledger."""
-        return self.ledger.path.parent / ".traindyno"
+        """Where things are kept that people rarely look at: beside the ledger, or here if that is on a server."""
+        return self.ledger.folder / ".traindyno"
 
     @property
     def log_folder(self) -> Path:
@@ -48,15 +50,19 @@ class Workshop:
 
 
 @contextmanager
-def open_workshop(bench: Bench, store: str, *, shared: bool = False) -> Iterator[Workshop]:
+def open_workshop(bench: Bench, store: str, *, shared: bool = False, pinned: bool = True) -> Iterator[Workshop]:
     """Open the ledger first: what cannot be kept is not worth measuring.
 
-    `shared` is for work that several processes of torchrun do together; all other is refused there.
+    `shared` is for work that several processes of torchrun do together; all other is refused there. Over a cluster, a
+    study that is `pinned` stays with machines of one kind.
     """
-    if not shared:
+    if not shared or bench.executor == "ray":
         check_alone()
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger.open(store))
+        if bench.executor == "ray":
+            yield _over_cluster(bench, ledger, pinned, stack)
+            return
         reader = open_reader()
         stack.callback(reader.close)
         asked, bench = bench.asked, settle(bench, reader)
@@ -73,6 +79,45 @@ def open_workshop(bench: Bench, store: str, *, shared: bool = False) -> Iterator
             asked=asked,
             neighbour=neighbour,
         )
+
+
+def _over_cluster(bench: Bench, ledger: Ledger, pinned: bool, stack: ExitStack) -> Workshop:
+    """A workshop whose trials run elsewhere: the machine is that of its first lane, which looks at it by itself."""
+    from traindyno.runner.ray_cluster import open_cluster
+    from traindyno.runner.ray_runner import RayRunner
+    from traindyno.runner.ray_words import LaneOrders
+
+    asked, cluster = bench.asked, stack.enter_context(open_cluster(bench.address))
+    if bench.device == "auto":
+        bench = with_settled(bench, device="cuda:0" if cluster.has_gpus() else "cpu")
+    bench = replace(bench, device=_lane_device(bench))
+    orders = LaneOrders(
+        runner=bench.runner,
+        deadlines=deadlines(bench),
+        device=bench.device,
+        folder=os.getcwd(),
+        threads=os.environ.get("OMP_NUM_THREADS"),
+    )
+    runner = RayRunner(cluster, orders, kind=bench.lane_kind, pinned=pinned)
+    stack.callback(runner.close)
+    facts = runner.facts()
+    if bench.memory_limit_bytes is None and bench.device == "cpu":
+        bench = with_settled(bench, memory_limit_bytes=facts.memory_limit_bytes)
+    if bench.lane_kind is None and pinned:
+        bench = with_settled(bench, lane_kind=runner.kind)
+    nothing = NullReader("trials run on machines of a Ray cluster")
+    return Workshop(ledger=ledger, runner=runner, reader=nothing, machine=facts.machine, bench=bench, asked=asked)
+
+
+def _lane_device(bench: Bench) -> str:
+    """What trials call the device of their lane, which has one GPU and sees no other."""
+    if bench.runner.startswith(SIMULATED_DEVICE):
+        return SIMULATED_DEVICE
+    if bench.device in ("cuda", "cuda:0"):
+        return "cuda:0"
+    if bench.device == "cpu":
+        return "cpu"
+    raise UsageError(f"a lane of a Ray cluster has no device {bench.device}", "write --device cuda or --device cpu")
 
 
 def settle(bench: Bench, reader: GpuReader) -> Bench:

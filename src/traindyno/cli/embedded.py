@@ -22,6 +22,12 @@ DEFAULTS: dict[str, Any] = {
 SEARCH_MODEL = "torchvision:squeezenet1_1"
 """So small that a step takes about as long as loading its batch: there is something to gain on both sides."""
 SEARCH_DEFAULTS: dict[str, Any] = {**DEFAULTS, "batch_size": 32, "trial_seconds": 1.0, "time_budget": 100.0}
+DEVICES_DEFAULTS: dict[str, Any] = {
+    **DEFAULTS,
+    "global_batch": (16, 32),
+    "trial_seconds": 1.0,
+    "time_budget": 110.0,
+}
 LEARNING_MODEL, LEARNING_DATA = "mlp:64", "digits:"
 LEARNING_DEFAULTS: dict[str, Any] = {"batch_size": 32, "epochs": 20.0}
 LEARNING_RATES = {"sgd": 0.05, "adam": 0.002, "adamw": 0.002}
@@ -39,6 +45,17 @@ def with_embedded(model: str | None, values: dict[str, Any], quiet: bool) -> str
     if not quiet:
         click.echo(f"no --model given: showing {MODEL} at {values['image_size']} px", err=True)
     return MODEL
+
+
+def with_embedded_devices(model: str | None, values: dict[str, Any], quiet: bool) -> str:
+    """The same for training on several devices; a batch that the user named is not joined by another."""
+    if model is not None:
+        return model
+    unsaid = ("global_batch",) if values["batch_per_device"] else ()
+    _fill_in(values, {name: value for name, value in DEVICES_DEFAULTS.items() if name not in unsaid})
+    if not quiet:
+        click.echo(f"no --model given: showing {SEARCH_MODEL} at {values['image_size']} px", err=True)
+    return SEARCH_MODEL
 
 
 def with_embedded_search(

@@ -24,6 +24,11 @@ COMMANDS = {
     "anatomy": ("traindyno.cli.anatomy", "Take the training step apart: what each phase costs, and what limits it."),
     "switches": ("traindyno.cli.switches", "Find which switches make training faster, alone and together."),
     "soak": ("traindyno.cli.soak", "Train for minutes: does it stay as fast, and what does it take?"),
+    "scale": (
+        "traindyno.cli.scale",
+        "Say what more devices gain: efficiency, communication, from which batch they pay.",
+    ),
+    "agent": ("traindyno.cli.agent", "Lend this machine to a study of several machines that another one heads."),
     "train": ("traindyno.cli.train", "Train by a recipe, with checkpoints: what is learnt, and how fast."),
     "accuracy": ("traindyno.cli.accuracy", "Say what a larger batch costs in accuracy, over several seeds."),
     "noise-scale": (
@@ -32,6 +37,7 @@ COMMANDS = {
     ),
     "target": ("traindyno.cli.target", "Say which way to train reaches a target first, over several seeds."),
     "round": ("traindyno.cli.round", "Tune in rounds: one question each, and evidence before anything is adopted."),
+    "join": ("traindyno.cli.join", "Take part in studies that others have begun, here or on other machines."),
     "compare": ("traindyno.cli.compare", "Set two studies or exported files side by side."),
     "data": ("traindyno.cli.data", "Make sets of images, and prepare sets for fast loading."),
     "doctor": ("traindyno.cli.doctor", "Examine this machine and say what would spoil a measurement."),

@@ -7,6 +7,7 @@ import click
 
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.cli.parameters import DURATION, MEMORY
+from traindyno.core.errors import UsageError
 from traindyno.core.records import WorkloadSpec
 from traindyno.core.requests import Bench
 
@@ -57,6 +58,16 @@ _PRECISION = click.option(
     help="bf16 and fp16 use mixed precision; fp16 scales the loss.",
 )  # fmt: skip
 _SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of weights, data and order.")
+_EXECUTOR = (
+    click.option(
+        "--executor", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+        help="Where trials run: on this machine, or over a Ray cluster.",
+    ),
+    click.option(
+        "--address", metavar="HOST:PORT",
+        help="The Ray cluster's head. [default: RAY_ADDRESS, else a Ray of this machine alone]",
+    ),
+)  # fmt: skip
 _LIMITS = (
     click.option(
         "--memory-limit", type=MEMORY, metavar="BYTES",
@@ -67,6 +78,7 @@ _LIMITS = (
     click.option(
         "--runner", default="fork", show_default=True, metavar="RUNNER", help="fork, spawn or simulated[:limit=N,...]."
     ),
+    *_EXECUTOR,
 )  # fmt: skip
 _NAME = click.option("--name", metavar="NAME", help="Name of the study. [default: made from the command and the time]")
 TRIAL_SECONDS: Callable[[Any], Any] = click.option(
@@ -145,7 +157,12 @@ def given_now(name: str) -> bool:
 
 def take_bench(values: dict[str, Any]) -> Bench:
     """Remove the bench's options from the parsed values and make the record of them."""
+    executor, address = values.pop("executor"), values.pop("address")
+    if address is not None and executor != "ray":
+        raise UsageError("--address names a Ray cluster, and trials run on this machine", "add --executor ray")
     return Bench(
+        executor=executor,
+        address=address,
         device=values.pop("device") or "auto",
         precision=values.pop("precision", "fp32"),
         seed=values.pop("seed"),

@@ -19,6 +19,7 @@ from traindyno.core.events import (
 )
 from traindyno.core.learning import LEARNING
 from traindyno.core.soaking import SOAKING
+from traindyno.core.units import count_of
 
 LINE_SECONDS = 60.0
 
@@ -72,7 +73,7 @@ class PlainProgress(QuietProgress):
         super().__call__(event)
         match event:
             case StudyStarted():
-                again = f", {event.resumed_trials} trials kept" if event.resumed_trials else ""
+                again = f", {count_of(event.resumed_trials, 'trial')} kept" if event.resumed_trials else ""
                 self._line(f"{event.title} (study {event.study}{again})")
             case TrialStarted() if self._verbose:
                 self._line(f"  start: {describe_start(event)}")

@@ -16,10 +16,13 @@ from traindyno.cli.parameters import DURATION
     "--time-budget", type=DURATION, metavar="TIME",
     help="What the rest may take. [default: as the study began]",
 )  # fmt: skip
+@click.option("--address", metavar="HOST:PORT", help="The Ray cluster's head. [default: as the study began]")
 @report_option
 @toml_option
 @output_options
-def command(study: str, models: tuple[str, ...], time_budget: float | None, store: str, **values: Any) -> int:
+def command(
+    study: str, models: tuple[str, ...], time_budget: float | None, address: str | None, store: str, **values: Any
+) -> int:
     """Finish STUDY where it was cut off; no finished trial is repeated.
 
     With a new --time-budget a search goes on that had to end because there was no time left.
@@ -36,7 +39,9 @@ def command(study: str, models: tuple[str, ...], time_budget: float | None, stor
     if is_companion():
         return run_beside(lambda told_to_stop: accompany_again(study, store, named, told_to_stop))
     return run(
-        lambda context: resume(study, context, named, time_budget_seconds=time_budget, settings_path=settings_path),
+        lambda context: resume(
+            study, context, named, time_budget_seconds=time_budget, settings_path=settings_path, address=address
+        ),
         output,
         store,
         None,

@@ -12,7 +12,7 @@ from traindyno.core.records import Measurement, Pair, TrialRecord, TrialSpec
 from traindyno.core.rounds import Draw, Value
 from traindyno.core.soaking import Reading, Soak
 from traindyno.core.units import count_of, format_bytes, format_rate, format_seconds
-from traindyno.report.trials import LOADING, fed_words, learning_words, switched_words
+from traindyno.report.trials import LOADING, fed_words, group_words, learning_words, switched_words
 
 
 def describe_spec(spec: TrialSpec) -> str:
@@ -24,7 +24,8 @@ def describe_spec(spec: TrialSpec) -> str:
     switched = switched_words(spec.kind, plain(spec.settings), plain(spec.against))
     losses = f"losses from seed {spec.seed}" if spec.kind == "losses" else ""
     learns = learning_words(plain(spec.recipe), spec.seed)
-    parts = (f"batch {spec.settings.batch_size}{margin}", fed, losses, learns, switched)
+    group = group_words(spec.settings.batch_size, plain(spec.group))
+    parts = (f"batch {spec.settings.batch_size}{margin}", group, fed, losses, learns, switched)
     return ", ".join(part for part in parts if part)
 
 

@@ -61,7 +61,8 @@ def further_setting_options(function: F) -> F:
 
 def given_settings(values: dict[str, Any]) -> dict[str, Any]:
     """The settings that the user gave an option for with this command, by name."""
-    named = {name: option.lstrip("-").replace("-", "_") for name, option in WITH_OPTIONS.items() if name != "device"}
+    options = {name: option.lstrip("-").replace("-", "_") for name, option in WITH_OPTIONS.items()}
+    named = {name: option for name, option in options.items() if name not in ("device", "devices")}
     knobs = parse_knobs(values["knobs"]) if given_now("knobs") else {}
     return {name: values[option] for name, option in named.items() if given_now(option)} | knobs
 

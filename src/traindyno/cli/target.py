@@ -38,7 +38,8 @@ EMBEDDED_VALUES = {"accuracy": 0.95, "loss": 0.2}
 )  # fmt: skip
 @click.option(
     "--contender", "contenders", multiple=True, metavar="NAME: SETTINGS",
-    help='A way to train of any settings: "large: batch_size=256,precision=bf16,lr=0.2"; may be given several times.',
+    help='A way to train of any settings: "large: batch_size=256,precision=bf16,lr=0.2", or on several devices: '
+    '"batch=64,devices=2"; may be given several times.',
 )  # fmt: skip
 @click.option(
     "--lr", type=Parsed("rate", parse_rate_at), metavar="RATE[@BATCH]",
@@ -60,7 +61,9 @@ EMBEDDED_VALUES = {"accuracy": 0.95, "loss": 0.2}
     "--verify", is_flag=True,
     help="Choose the batches by the noise scale and the timed step: a quarter of the best, the best, four times it.",
 )  # fmt: skip
-@click.option("--price-per-hour", type=PRICE, metavar="PRICE", help="Price of this machine.")
+@click.option(
+    "--price-per-hour", type=PRICE, metavar="PRICE", help="Price of one device; of several, each costs as much."
+)
 @recipe_options(rate=False, steps=False, evaluated="what a first run finds to be needed")
 @workers_option
 @further_setting_options

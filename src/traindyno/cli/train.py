@@ -3,6 +3,7 @@
 from typing import Any
 
 import click
+import msgspec
 
 from traindyno.cli.embedded import with_embedded_learning
 from traindyno.cli.options import bench_options, learning_workload_options, take_bench, take_workload
@@ -19,6 +20,10 @@ from traindyno.core.requests import TrainRequest
 )  # fmt: skip
 @learning_workload_options
 @setting_options
+@click.option(
+    "--devices", type=click.IntRange(1), default=1, show_default=True, metavar="N",
+    help="Train on so many GPUs of this machine, or in so many processes on a CPU, which share every batch.",
+)  # fmt: skip
 @recipe_options()
 @click.option(
     "--checkpoints", type=click.Path(), metavar="FOLDER",
@@ -34,8 +39,9 @@ from traindyno.core.requests import TrainRequest
 def command(model: str | None, store: str, name: str | None, dry_run: bool, **values: Any) -> int:
     """Train by a recipe, and say what was learnt: accuracy, loss, seconds of training, and where the weights are.
 
-    A run that is stopped, or killed, goes on from its last checkpoint with `traindyno resume STUDY`. Under torchrun
-    all its processes train together, each on its share of every batch.
+    A run that is stopped, or killed, goes on from its last checkpoint with `traindyno resume STUDY`. With --devices
+    torchrun is started for it; under a torchrun of your own all its processes train together, each on its share of
+    every batch.
     """
     from traindyno.app.companions import accompany
     from traindyno.app.processes import is_companion
@@ -59,7 +65,7 @@ def _request(model: str, values: dict[str, Any]) -> TrainRequest:
     return TrainRequest(
         workload=take_workload(model, values),
         bench=bench,
-        settings=take_settings(values, bench),
+        settings=msgspec.structs.replace(take_settings(values, bench), devices=values["devices"]),
         recipe=take_recipe(values),
         checkpoints=values["checkpoints"],
         tensorboard=values["tensorboard"],

@@ -6,10 +6,10 @@ from typing import Any
 
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Settings
-from traindyno.core.settings_text import WITH_OPTIONS, parse_value
+from traindyno.core.settings_text import WHERE_DEVICES, WITH_OPTIONS, parse_value
 
 DATA, AUGMENTATION = "data", "augmentation"
-KEEPABLE = (*(name for name in Settings.__struct_fields__ if name != "device"), DATA, AUGMENTATION)
+KEEPABLE = (*(name for name in Settings.__struct_fields__ if name not in ("device", "devices")), DATA, AUGMENTATION)
 _OF_OPTIONS = {option.lstrip("-").replace("-", "_"): name for name, option in WITH_OPTIONS.items()}
 
 
@@ -51,6 +51,8 @@ def _name(written: str) -> str:
     name = _OF_OPTIONS.get(name, name)
     if name == "device":
         raise UsageError("the device never changes", "name it with --device")
+    if name == "devices":
+        raise UsageError("the number of devices never changes here", WHERE_DEVICES)
     if name not in KEEPABLE:
         near = get_close_matches(name, KEEPABLE, n=1)
         known = f"did you mean {near[0]}?" if near else f"there are {', '.join(KEEPABLE)}"

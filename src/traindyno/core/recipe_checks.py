@@ -64,6 +64,10 @@ def _check_normalising(recipe: Recipe, settings: Settings) -> None:
             f"a batch of {settings.batch_size} cannot be shared by {devices} emulated devices",
             "let --emulate-devices divide the batch size",
         )
+    if devices > 1 and settings.devices > 1:
+        raise UsageError(
+            f"{devices} devices cannot be emulated by {settings.devices} real ones", "leave --emulate-devices away"
+        )
     if recipe.batch_norm == "ghost" and recipe.ghost_size < 2:
         raise UsageError("a group of one example has nothing to normalise over", "give --ghost-size 2 or more")
     if recipe.batch_norm != "own" and devices > 1:

@@ -12,6 +12,7 @@ from traindyno.core.learning import Learning, Noise, NoisePlan, Recipe
 from traindyno.core.loading import Decoder, Feed, Loading
 from traindyno.core.outcomes import Outcome
 from traindyno.core.rounds import Draw, Floor, JobResult, Value
+from traindyno.core.scaling import Group, Meeting, Scaling
 from traindyno.core.soaking import Series, Soak
 
 Mode = Literal["train", "infer"]
@@ -36,6 +37,7 @@ TrialKind = Literal[
     "learn",
     "noise",
     "job",
+    "scale",
 ]
 
 
@@ -76,7 +78,8 @@ class Settings(Record, frozen=True):
 
     `batch_size` is what one optimiser step sees: with `accumulation_steps` of k it is computed in k parts.
     `determinism` of `cudnn` restricts cuDNN alone, `all` every algorithm. `read_metrics` reads the loss on the host
-    after every step. `threads` are those that torch computes with on a CPU.
+    after every step. `threads` are those that torch computes with on a CPU, in each process. `devices` share every
+    batch, one process on each: `batch_size` is that of all of them together.
     """
 
     batch_size: int
@@ -98,6 +101,7 @@ class Settings(Record, frozen=True):
     expandable_segments: bool = False
     read_metrics: bool = False
     threads: int | None = None
+    devices: int = 1
 
 
 _FIRST_SETTINGS = ("batch_size", "precision", "device")
@@ -120,6 +124,9 @@ class TrialSpec(Record, frozen=True):
     `checkpoints` the folder where a run that learns keeps its state and goes on from, `checkpoints_of` the identity of
     the run they are of where code has moved since, `tensorboard` the folder of its curves; none of the four is part of
     the trial's identity. `draw` says what a trial of a tuning round is for, and `floors` when it is ended early.
+    `group` are the processes of a `scale` trial, whose batch size is that of all of them together; `meeting` is where
+    they find each other, and `silence_seconds` how long they may do nothing before the one that the others wait for
+    counts as hung; neither is part of the trial's identity.
     """
 
     kind: TrialKind
@@ -138,6 +145,9 @@ class TrialSpec(Record, frozen=True):
     noise_plan: NoisePlan | None = None
     draw: Draw | None = None
     floors: tuple[Floor, ...] = ()
+    group: Group | None = None
+    meeting: Meeting | None = None
+    silence_seconds: float | None = None
     checkpoints: str | None = None
     checkpoints_of: str | None = None
     tensorboard: str | None = None
@@ -149,17 +159,20 @@ class TrialSpec(Record, frozen=True):
         What was added to these records later does not count while it has its default: studies begun before go on.
         """
         document = msgspec.to_builtins(self)
-        for unrelated in ("trace_path", "checkpoints", "checkpoints_of", "tensorboard"):
+        for unrelated in ("trace_path", "checkpoints", "checkpoints_of", "tensorboard", "meeting", "silence_seconds"):
             del document[unrelated]
         plain = TrialSpec(kind=self.kind, workload=self.workload, settings=self.settings)
         for part, default, fields in (
-            (document, plain, ("feed", "against", "recipe", "noise_plan", "draw", "floors")),
+            (document, plain, ("feed", "against", "recipe", "noise_plan", "draw", "floors", "group")),
             (document["workload"], WorkloadSpec(model=self.workload.model), ("skip_bad", "arguments")),
             (document["settings"], Settings(batch_size=self.settings.batch_size), _LATER_SETTINGS),
         ):
             for field in fields:
                 if part[field] == msgspec.to_builtins(getattr(default, field)):
                     del part[field]
+        # The settings of a pair's other side were written out in full before there were several devices.
+        if self.against is not None and self.against.devices == 1:
+            del document["against"]["devices"]
         return hashlib.sha256(encode(document).encode()).hexdigest()[:32]
 
 
@@ -242,6 +255,7 @@ class Measurement(Record, frozen=True):
     learning: Learning | None = None
     noise: Noise | None = None
     job: JobResult | None = None
+    scaling: Scaling | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -268,6 +282,7 @@ class Conditions(Record, frozen=True):
     """The state of the device while a trial ran. Unknown is null, never zero.
 
     `runs_beside` are those that other processes had in hand when it began or ended, in a study that several may run.
+    `machine` is the one of several that ran the trial, and `machine_kind` what measurements on it depend on.
     """
 
     samples: int = 0
@@ -278,6 +293,8 @@ class Conditions(Record, frozen=True):
     foreign_processes: int | None = None
     load_average: float | None = None
     runs_beside: int | None = None
+    machine: str | None = None
+    machine_kind: str | None = None
 
 
 class TrialRecord(Record, frozen=True):

@@ -9,15 +9,18 @@ from traindyno.core.learning import Equal, NoisePlan, Objective, RateRule, Recip
 from traindyno.core.loading import Decoder
 from traindyno.core.records import Precision, Settings, WorkloadSpec
 from traindyno.core.rounds import Configuration, Round
+from traindyno.core.scaling import USUAL_BUCKET_MIB
 from traindyno.core.setups import Setup
 
 Choice = Literal["recommended", "fastest", "largest"]
+Executor = Literal["local", "ray"]
 
 
 class Bench(Record, frozen=True):
     """What every measuring command shares: where and how trials run.
 
-    `settled` names those of the fields that were not asked for, but found when the study began and kept with it.
+    `settled` names those of the fields that were not asked for, but found when the study began and kept with it. With
+    the executor `ray`, `address` is the cluster's, and `lane_kind` the kind of machine that the study stays with.
     """
 
     device: str = "cpu"
@@ -29,6 +32,9 @@ class Bench(Record, frozen=True):
     step_timeout_seconds: float | None = None
     trial_timeout_seconds: float | None = None
     settled: tuple[str, ...] = ()
+    executor: Executor = "local"
+    address: str | None = None
+    lane_kind: str | None = None
 
     @property
     def asked(self) -> "Bench":
@@ -357,6 +363,37 @@ class AdoptRequest(Record, frozen=True, tag_field="command", tag="round adopt"):
     failed_checks: tuple[str, ...] = ()
 
 
+class ScaleRequest(Record, frozen=True, tag_field="command", tag="scale"):
+    """`settings` hold all but the batch size and `accumulation_steps`, of which `accumulations` are measured.
+
+    `devices` are the counts to compare, over all `nodes` together; the other machines find this one at `listen`. At
+    least one of `batches_per_device` (weak scaling: every device keeps its batch) and `global_batches` (strong: the
+    devices share it) is given. Further `bucket_mib` and `accumulations` than the first are measured with the most
+    devices alone. With `examples` and `epochs` the time to train is told, with `price_per_hour`, of one device, its
+    cost. `learning_rate` is right for `rate_batch`.
+    """
+
+    workload: WorkloadSpec
+    bench: Bench
+    settings: Settings
+    devices: tuple[int, ...]
+    nodes: int = 1
+    listen: str | None = None
+    batches_per_device: tuple[int, ...] = ()
+    global_batches: tuple[int, ...] = ()
+    bucket_mib: tuple[float, ...] = (USUAL_BUCKET_MIB,)
+    accumulations: tuple[int, ...] = (1,)
+    from_loader: bool = False
+    examples: int | None = None
+    epochs: float | None = None
+    price_per_hour: float | None = None
+    learning_rate: float | None = None
+    rate_batch: int | None = None
+    rate_rule: RateRule = "linear"
+    repeats: int = 3
+    trial_seconds: float = 5.0
+
+
 Request = (
     MaxBatchRequest
     | ThroughputRequest
@@ -374,6 +411,7 @@ Request = (
     | TargetRequest
     | RoundRequest
     | AdoptRequest
+    | ScaleRequest
 )
 
 

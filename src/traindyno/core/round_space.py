@@ -5,7 +5,7 @@ field of the job that a parameter sets.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from traindyno.core.round_kinds import default_of
 from traindyno.core.rounds import ALONE, Configuration, Parameter, Range, Round, Value
@@ -113,20 +113,30 @@ def exists(round: Round, parameter: Parameter, values: Mapping[str, Value]) -> b
 
 
 def contains(round: Round, arm: str, branch: str, values: Mapping[str, Value]) -> bool:
-    """Whether a run with these values is one of this branch of an arm, as the round has it now.
+    """Whether a run with these values is one of this branch of an arm, as the round has it now."""
+    return membership(round, arm, branch)(values)
+
+
+def membership(round: Round, arm: str, branch: str) -> Callable[[Mapping[str, Value]], bool]:
+    """The same for many runs: what tells by its values whether a run is one of this branch.
 
     A parameter that has been fixed since must have had the value that it is fixed at.
     """
     if arm not in arms_of(round) or branch not in branches_of(round, arm):
-        return False
+        return lambda _: False
     settled = _set_by(round, arm) | branches_of(round, arm)[branch]
     dimensions = {each.name: each for each in dimensions_of(round, arm, branch)}
-    return (
-        settled.keys() | dimensions.keys() <= values.keys()
-        and all(same(values[name], value) for name, value in settled.items())
-        and all(is_within(each, values[name]) for name, each in dimensions.items())
-        and all(_is_fixed_at(round, name, values[name]) for name in values.keys() - settled.keys() - dimensions.keys())
-    )
+    known = settled.keys() | dimensions.keys()
+
+    def is_member(values: Mapping[str, Value]) -> bool:
+        return (
+            known <= values.keys()
+            and all(same(values[name], value) for name, value in settled.items())
+            and all(is_within(each, values[name]) for name, each in dimensions.items())
+            and all(_is_fixed_at(round, name, values[name]) for name in values.keys() - known)
+        )
+
+    return is_member
 
 
 def is_within(parameter: Parameter, value: Value) -> bool:

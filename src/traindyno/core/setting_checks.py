@@ -2,6 +2,7 @@
 
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Mode, Settings
+from traindyno.core.settings_text import WHERE_DEVICES
 
 UNKNOWN_DEVICE = "auto"
 MOST_THREADS = 1024
@@ -12,12 +13,16 @@ _ONLY_CPU = ("threads",)
 _ONLY_TRAINING = ("optimizer_kernel", "accumulation_steps", "activation_checkpointing", "read_metrics")
 
 
-def check_settings(settings: Settings, mode: Mode, device: str) -> None:
+def check_settings(settings: Settings, mode: Mode, device: str, *, takes_devices: bool = False) -> None:
     """Raise for a knob that does nothing on this device or in this mode, rather than measure nothing of it.
 
-    A simulated device is taken for a GPU; of one that is not known yet, nothing is said.
+    A simulated device is taken for a GPU; of one that is not known yet, nothing is said. Only trials that
+    `takes_devices` is true of run on several.
     """
     _check_counts(settings)
+    _check_sharing(settings)
+    if settings.devices > 1 and not takes_devices:
+        raise UsageError(f"this runs on one device, and {settings.devices} are asked for", WHERE_DEVICES)
     for name in _ONLY_TRAINING if mode == "infer" else ():
         if _turned(settings, name):
             raise UsageError(f"{name} only matters in training", f"leave {name} at its default, or use --mode train")
@@ -57,6 +62,23 @@ def _check_counts(settings: Settings) -> None:
         raise UsageError(
             f"a batch of {settings.batch_size} cannot be computed in {settings.accumulation_steps} equal parts",
             "let accumulation_steps divide the batch size",
+        )
+
+
+def _check_sharing(settings: Settings) -> None:
+    """Every device has as many examples, and computes them in as many parts."""
+    if settings.devices < 1:
+        raise UsageError("no devices cannot train anything", "counts start at 1: devices=1")
+    if settings.batch_size % settings.devices:
+        raise UsageError(
+            f"a batch of {settings.batch_size} cannot be shared equally by {settings.devices} devices",
+            f"let the batch size be a multiple of {settings.devices}: it is that of all devices together",
+        )
+    if settings.batch_size // settings.devices % settings.accumulation_steps:
+        raise UsageError(
+            f"{settings.batch_size // settings.devices} examples on each device cannot be computed in "
+            f"{settings.accumulation_steps} equal parts",
+            "let devices times accumulation_steps divide the batch size",
         )
 
 

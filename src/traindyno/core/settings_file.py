@@ -1,6 +1,7 @@
 """Settings in a file that people can write and read: TOML, for `find --baseline`, `verify` and `traindyno.apply`.
 
 The device is no part of it: a file from one machine is used on others, and each chooses the device where it is used.
+Nor is the number of devices: these are the settings of one process, however many train together.
 """
 
 import math
@@ -14,10 +15,11 @@ from traindyno.core.errors import UsageError
 from traindyno.core.file_tables import checked_table, checked_tables
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.settings_comments import baseline_beside, head_lines
+from traindyno.core.settings_text import WHERE_DEVICES
 from traindyno.core.setups import SettingsFile, Setup
 from traindyno.core.toml_text import toml_lines
 
-LEAST = {"batch_size": 1, "num_workers": 0, "prefetch_factor": 1, "accumulation_steps": 1, "threads": 1}
+LEAST = {"batch_size": 1, "num_workers": 0, "prefetch_factor": 1, "accumulation_steps": 1, "threads": 1, "devices": 1}
 LEAST_OF_WORKLOAD = {"image_size": 1, "classes": 1, "conv1_stride": 1}
 GAIN = {"speedup": float, "ci95": tuple[float, float], "confirmed": bool, "simulated": bool, "study": str}
 SOURCE = {"data": str}
@@ -63,7 +65,17 @@ def _checked_gain(gain: dict[str, Any], where: str) -> dict[str, Any]:
 
 def check_settings_table(values: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Settings by name with every name and value checked, and without the device."""
-    return _without_device(checked_table(values, get_type_hints(Settings), where, _home_of, LEAST))
+    return _of_one_process(checked_table(values, get_type_hints(Settings), where, _home_of, LEAST), where)
+
+
+def _of_one_process(settings: dict[str, Any], where: str) -> dict[str, Any]:
+    devices = settings.get("devices", 1)
+    if devices != 1:
+        raise UsageError(
+            f"{where}: these are settings of one process, and devices is {devices}",
+            f"leave devices away and start your script with torchrun --nproc-per-node {devices}; {WHERE_DEVICES}",
+        )
+    return _without_device(settings)
 
 
 def settings_of(file: SettingsFile, base: Settings) -> Settings:
@@ -107,12 +119,12 @@ def _baseline(table: dict[str, Any], settings: dict[str, Any], data: str | None,
     """Its settings and `data` stand in one table; without a batch or data of its own it has those of the file."""
     if not table:
         return None
-    own = checked_table(table, {**get_type_hints(Settings), **SOURCE}, where, _home_of, LEAST)
+    own = _of_one_process(checked_table(table, {**get_type_hints(Settings), **SOURCE}, where, _home_of, LEAST), where)
     found, batch_size = own.pop("data", data), own.pop("batch_size", settings.get("batch_size"))
     for name, value, example in (("data", found, '"folder:PATH"'), ("batch_size", batch_size, "256")):
         if value is None:
             raise UsageError(f"{where}: {name} is missing", f"add a line such as {name} = {example}")
-    return Setup(data=found, settings=Settings(batch_size=batch_size, **_without_device(own)))
+    return Setup(data=found, settings=Settings(batch_size=batch_size, **own))
 
 
 def _workload(table: dict[str, Any], data: str | None, where: str) -> WorkloadSpec | None:
@@ -132,7 +144,7 @@ def _home_of(name: str) -> str | None:
 
 
 def _without_device(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name != "device"}
+    return {name: value for name, value in settings.items() if name not in ("device", "devices")}
 
 
 def _in_order(settings: dict[str, Any]) -> dict[str, Any]:

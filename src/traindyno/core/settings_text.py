@@ -17,9 +17,16 @@ WITH_OPTIONS: Mapping[str, str] = types.MappingProxyType(
         "prefetch_factor": "--prefetch-factor",
         "pin_memory": "--pin-memory",
         "decoder": "--decoder",
+        "devices": "--devices",
     }
 )
 """Settings that have an option of their own; all others are set by `NAME=VALUE`."""
+
+WHERE_DEVICES = (
+    "`traindyno scale --devices 1,2` measures their speed, `traindyno target --contender devices=2` their time to a "
+    "target, and `traindyno train --devices 2` trains on them"
+)
+"""Who takes a number of devices, for all who do not."""
 
 KNOBS = tuple(name for name in Settings.__struct_fields__ if name not in WITH_OPTIONS)
 _TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -68,6 +75,8 @@ def _name(written: str) -> str:
     name = written.lower().replace("-", "_")
     if name in KNOBS:
         return name
+    if name == "devices":
+        raise UsageError("how many devices share a batch is no setting of every command", WHERE_DEVICES)
     if name in WITH_OPTIONS:
         raise UsageError(f"{name} has an option of its own", f"write {WITH_OPTIONS[name]}")
     near = get_close_matches(name, KNOBS, n=1)

@@ -19,6 +19,7 @@ from traindyno.core.answers import (
     NoiseScaleAnswer,
     PlanAnswer,
     RoundAnswer,
+    ScaleAnswer,
     SoakAnswer,
     StallsAnswer,
     SwitchesAnswer,
@@ -47,6 +48,7 @@ ANSWERS: dict[str, type[msgspec.Struct]] = {
     "accuracy": AccuracyAnswer,
     "noise-scale": NoiseScaleAnswer,
     "target": TargetAnswer,
+    "scale": ScaleAnswer,
     "round run": RoundAnswer,
     "round analyse": RoundAnswer,
     "round adopt": AdoptAnswer,
@@ -76,6 +78,8 @@ def trial_entry(record: TrialRecord) -> dict[str, Any]:
         entry["arguments"] = dict(spec.workload.arguments)
     if spec.draw is not None:
         entry["draw"] = msgspec.to_builtins(spec.draw)
+    if spec.group is not None:
+        entry["group"] = msgspec.to_builtins(spec.group)
     if spec.against is not None:
         entry["against"] = msgspec.to_builtins(spec.against)
     if record.series is not None:

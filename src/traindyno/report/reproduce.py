@@ -24,6 +24,7 @@ from traindyno.core.requests import (
     PlanRequest,
     Request,
     RoundRequest,
+    ScaleRequest,
     SoakRequest,
     StallsRequest,
     SwitchesRequest,
@@ -32,6 +33,7 @@ from traindyno.core.requests import (
     TrainRequest,
     VerifyRequest,
 )
+from traindyno.core.scaling import USUAL_BUCKET_MIB
 
 _UNITS = {"_seconds": "s", "_bytes": ""}
 _NAMES = {
@@ -94,6 +96,8 @@ def _words(request: Request) -> list[str]:
         return ["noise-scale", *_noise_scale(request)]
     if isinstance(request, TargetRequest):
         return ["target", *_target(request)]
+    if isinstance(request, ScaleRequest):
+        return ["scale", *_scale(request)]
     if isinstance(request, RoundRequest):
         return ["round", "run", f"{request.round.name}.toml", *round_bench_words(request.bench)]
     if isinstance(request, AdoptRequest):
@@ -150,6 +154,21 @@ def _soak(request: SoakRequest) -> list[str]:
     return [*workload, *_options(request.bench), *length, *settings, *fed, *own]
 
 
+def _scale(request: ScaleRequest) -> list[str]:
+    counts = [*_list("--devices", request.devices), *_list("--batch-per-device", request.batches_per_device)]
+    counts += _list("--global-batch", request.global_batches)
+    buckets = ",".join(f"{size:.12g}" for size in request.bucket_mib)
+    counts += [] if request.bucket_mib == (USUAL_BUCKET_MIB,) else ["--bucket-mb", buckets]
+    counts += [] if request.accumulations == (1,) else _list("--accumulation-steps", request.accumulations)
+    at = "" if request.rate_batch is None else f"@{request.rate_batch}"
+    rate = [] if request.learning_rate is None else ["--lr", f"{request.learning_rate:.12g}{at}"]
+    rate += [] if request.rate_rule == "linear" else ["--lr-rule", request.rate_rule]
+    workload = ["--model", request.workload.model, *_options(request.workload)]
+    own = _options(request, skip=("from_loader", "learning_rate", "rate_batch", "rate_rule"))
+    settings = [*settings_words(request.settings), *feeding_words(request)]
+    return [*workload, *_options(request.bench), *counts, *settings, *rate, *own]
+
+
 def _switches(request: SwitchesRequest) -> list[str]:
     settings = ["--batch-size", str(request.settings.batch_size), *settings_words(request.settings)]
     named = (("--only", request.only), ("--skip", request.skip))
@@ -194,6 +213,7 @@ def _noise_scale(request: NoiseScaleRequest) -> list[str]:
 
 def _train(request: TrainRequest) -> list[str]:
     settings = ["--batch-size", str(request.settings.batch_size), *settings_words(request.settings)]
+    settings += [] if request.settings.devices == 1 else ["--devices", str(request.settings.devices)]
     workload = ["--model", request.workload.model, *_options(request.workload)]
     return [*workload, *_options(request.bench), *settings, *recipe_words(request.recipe), *_options(request)]
 

@@ -10,6 +10,8 @@ from traindyno.analysis.switch_candidates import value_words
 from traindyno.core.answers import Document, Interval
 from traindyno.core.base import Record
 from traindyno.core.records import Settings
+from traindyno.core.scaling import USUAL_BUCKET_MIB
+from traindyno.core.units import count_of
 from traindyno.report.trial_draws import draw_words
 from traindyno.report.wording import one_line
 
@@ -70,7 +72,7 @@ def outcome_words(outcome: str) -> str:
 
 def fed_words(kind: str, data: str, settings: Mapping[str, Any], feed: Mapping[str, Any]) -> str:
     """`4 workers, pinned, cold`: how a trial that loads examples was given them; nothing of other trials."""
-    if kind not in LOADING:
+    if kind not in LOADING and not (kind == "scale" and feed.get("supply") == "loader"):
         return ""
     parts = (*_supply(kind, settings, feed), SOURCES.get(data.partition(":")[0]), *_restrictions(settings, feed))
     return ", ".join(part for part in parts if part)
@@ -83,7 +85,9 @@ def switched_words(kind: str, settings: Mapping[str, Any], against: Mapping[str,
     tell, and of a loader alone there is nothing else.
     """
     if against is None:
-        return "" if kind == "load" else _unusual(settings, (*OF_LOADER, "pin_memory"))
+        # The threads of a group's processes are the same in all of its study, which tells them once.
+        left_out = (*OF_LOADER, "pin_memory", *(("threads",) if kind == "scale" else ()))
+        return "" if kind == "load" else _unusual(settings, left_out)
     held = _unusual(against, OF_LOADER)
     return f"{_changes(settings, against)} on {held}" if held else _changes(settings, against)
 
@@ -168,8 +172,9 @@ def _given(kind: str, entry: dict[str, Any], settings: dict[str, Any]) -> str:
     fed = fed_words(kind, str(entry.get("data") or ""), settings, entry.get("feed") or {})
     seed = f"seed {entry['seed']}" if kind == "losses" and "seed" in entry else ""
     learns = learning_words(entry.get("recipe"), entry.get("seed") or 0)
+    group = group_words(settings.get("batch_size"), entry.get("group"))
     switched = switched_words(kind, settings, entry.get("against"))
-    return ", ".join(part for part in (fed, seed, learns, switched) if part)
+    return ", ".join(part for part in (group, fed, seed, learns, switched) if part)
 
 
 def learning_words(recipe: Mapping[str, Any] | None, seed: int) -> str:
@@ -178,6 +183,21 @@ def learning_words(recipe: Mapping[str, Any] | None, seed: int) -> str:
         return ""
     rate = recipe.get("learning_rate")
     return f"lr {rate:g}, seed {seed}" if isinstance(rate, int | float) else f"seed {seed}"
+
+
+def group_words(batch_size: int | None, group: Mapping[str, Any] | None) -> str:
+    """`2 devices of 16 each, buckets of 1 MiB`: who shares a batch; nothing of a trial on its own."""
+    devices = (group or {}).get("devices")
+    if not group or not devices:
+        return ""
+    nodes, bucket = group.get("nodes") or 1, group.get("bucket_mib") or USUAL_BUCKET_MIB
+    each = f" of {batch_size // devices} each" if batch_size and devices > 1 else ""
+    parts = (
+        f"{count_of(devices, 'device')}{each}",
+        f"on {nodes} nodes" if nodes > 1 else None,
+        None if bucket == USUAL_BUCKET_MIB else f"buckets of {bucket:g} MiB",
+    )
+    return ", ".join(part for part in parts if part)
 
 
 def _step_of_long_run(soak: dict[str, Any]) -> float | None:

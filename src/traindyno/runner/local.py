@@ -132,8 +132,9 @@ class _RunningTrial:
             self._start(events_write, log_write)
             self._sources = {events_read: self._watch.feed, log_read: self._log.append}
             while self._exit is None and not self._keeper_lost:
-                self._wait()
+                # A tick may take long, where the store is slow: what was said meanwhile is heard before it is judged.
                 self._watcher.tick(self._clock(), self._pid)
+                self._wait()
                 self._judge()
             self._drain()
         finally:

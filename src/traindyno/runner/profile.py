@@ -19,6 +19,10 @@ class Profile(Record, frozen=True):
     Training that learns needs `least_steps` times 1 + `noise_scale` / batch for each stretch of its way, at the best
     rate; that is `best_rate` for very large batches. It comes near `best_accuracy`, which varies by `seed_spread`
     and is `depth_gain` higher for an `mlp:` with a second layer.
+
+    Several devices hand `gradient_bytes` around a ring: each of its hops takes `latency` seconds, and bytes over
+    `bandwidth`. `overlap` is the share of it that goes on beside computing. The last of the devices is slower than the
+    others by the share `straggler`.
     """
 
     limit: int = 1704
@@ -50,6 +54,11 @@ class Profile(Record, frozen=True):
     best_accuracy: float = 0.95
     seed_spread: float = 0.004
     depth_gain: float = 0.01
+    latency: float = 5e-5
+    bandwidth: float = 10e9
+    overlap: float = 0.5
+    straggler: float = 0.0
+    gradient_bytes: float = 102e6
     fail: tuple[tuple[int, Outcome], ...] = ()
 
 
@@ -74,4 +83,15 @@ def parse_profile(text: str) -> Profile:
             raise UsageError(
                 f"{part!r} does not describe a simulated device", f"use name=value with one of: {known}"
             ) from None
-    return Profile(**values, fail=tuple(failures))  # type: ignore[arg-type]
+    profile = Profile(**values, fail=tuple(failures))  # type: ignore[arg-type]
+    _check_links(profile)
+    return profile
+
+
+def _check_links(profile: Profile) -> None:
+    """Devices that no group of them could be like."""
+    least = {"latency": profile.latency, "straggler": profile.straggler}
+    if not (all(0 <= value < math.inf for value in least.values()) and 0 <= profile.overlap <= 1):
+        raise UsageError("such links are of no devices", "latency and straggler are from 0 on, overlap from 0 to 1")
+    if not (profile.bandwidth > 0 and 0 < profile.gradient_bytes < math.inf):
+        raise UsageError("such links are of no devices", "bandwidth and gradient_bytes are above 0")

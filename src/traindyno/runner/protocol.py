@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from traindyno.core.base import Record
+from traindyno.core.errors import TraindynoError
 from traindyno.core.events import TrialProgress
 from traindyno.core.records import TrialRecord, TrialSpec
 
@@ -35,6 +36,10 @@ class Watcher:
     def should_stop(self) -> bool:
         """Whether the trial is to be ended now: the user or the time budget says so."""
         return False
+
+
+class NowhereToRunError(TraindynoError):
+    """No machine is there now on which the trial may run; what has finished is kept."""
 
 
 class Runner(Protocol):

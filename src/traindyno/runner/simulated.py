@@ -23,6 +23,7 @@ from traindyno.runner.simulated_anatomy import anatomy_of
 from traindyno.runner.simulated_job import with_job
 from traindyno.runner.simulated_learning import with_learning
 from traindyno.runner.simulated_loading import batch_seconds, loading_of
+from traindyno.runner.simulated_scale import grouped, one_of, with_scaling
 from traindyno.runner.simulated_soak import simulate_soak
 from traindyno.runner.simulated_switches import (
     device_share,
@@ -56,9 +57,10 @@ class SimulatedRunner:
         for failing_size, outcome in self._profile.fail:
             if size == failing_size:
                 return self._failed(spec, outcome, f"simulated failure at batch size {size}")
-        if self._peak_of(spec) > self._limit_bytes() * (1 - spec.margin):
+        on_one_device = one_of(self._profile, grouped(spec)) if _is_of_group(spec) else spec
+        if self._peak_of(on_one_device) > self._limit_bytes() * (1 - spec.margin):
             return self._failed(spec, Outcome.OUT_OF_DEVICE_MEMORY, f"simulated device is full at batch size {size}")
-        measurement = paired(spec, self._measurement) if spec.kind == "pair" else self._measurement(spec)
+        measurement = self._measured(spec)
         if spec.kind == "soak":
             return self._soaked(spec, measurement)
         if spec.kind in ("learn", "noise"):
@@ -80,6 +82,19 @@ class SimulatedRunner:
             self._sleep(min(SLEEP_TICK_SECONDS, remaining))
             remaining -= SLEEP_TICK_SECONDS
         return True
+
+    def _measured(self, spec: TrialSpec) -> Measurement:
+        if spec.kind == "pair":
+            return paired(spec, self._measurement)
+        if spec.kind == "scale":
+            one = one_of(self._profile, spec)
+            return with_scaling(self._profile, spec, self._measurement(one), self._step_seconds(one), _chance(spec))
+        if _is_of_group(spec):
+            together, one = grouped(spec), one_of(self._profile, grouped(spec))
+            measured = self._measurement(one)
+            shared = with_scaling(self._profile, together, measured, self._step_seconds(one), _chance(spec))
+            return msgspec.structs.replace(shared, scaling=None)
+        return self._measurement(spec)
 
     def _measurement(self, spec: TrialSpec) -> Measurement:
         chance = random.Random(hashlib.sha256(spec.key.encode()).digest())
@@ -168,8 +183,12 @@ def _chance(spec: TrialSpec) -> random.Random:
     return random.Random(hashlib.sha256(f"{spec.kind} {spec.key}".encode()).digest())
 
 
+def _is_of_group(spec: TrialSpec) -> bool:
+    return spec.kind == "scale" or spec.settings.devices > 1
+
+
 def _is_fed(spec: TrialSpec) -> bool:
-    return spec.kind in FED or (spec.kind == "soak" and spec.feed.supply == "loader")
+    return spec.kind in FED or (spec.kind in ("soak", "scale") and spec.feed.supply == "loader")
 
 
 def _progress(measurement: Measurement, evaluation: Evaluation, planned_steps: int) -> TrialProgress:

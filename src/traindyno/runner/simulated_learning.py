@@ -75,6 +75,7 @@ def simulate_learning(profile: Profile, spec: TrialSpec, step_seconds: float, ch
         evaluation_examples=round(EVALUATION_SHARE * profile.examples),
         classes=CLASSES,
         norm_examples=pace.norm_examples,
+        processes=spec.settings.devices,
         reached=evaluations[-2] if step != broken and _is_reached(pace, evaluations) else None,
         diverged=step == broken,
         pruned=step not in (broken, pace.planned_steps) and not _is_reached(pace, evaluations),

@@ -76,9 +76,12 @@ class Pace:
         """How many examples are normalised together; an `mlp:` does not normalise."""
         if self.spec.workload.model.startswith("mlp:"):
             return None
+        each = self.size // self.spec.settings.devices
+        if self.recipe.batch_norm == "sync":
+            return self.size
         if self.recipe.batch_norm == "ghost":
-            return min(self.recipe.ghost_size, self.size)
-        return self.size // self.recipe.emulated_devices
+            return min(self.recipe.ghost_size, each)
+        return each // self.recipe.emulated_devices
 
     @property
     def _is_plain(self) -> bool:

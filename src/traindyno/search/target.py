@@ -82,9 +82,9 @@ class TargetPlan:
                 yield spec, "shows about where the target is"
 
     def _at_reference(self) -> TrialSpec:
-        """The template with the settings of the batch that the recipe's rate is meant for."""
+        """The template with the settings of the batch that the recipe's rate is meant for, on one device."""
         request = self._request
-        settings = request.settings or request.contenders[0].settings
+        settings = msgspec.structs.replace(request.settings or request.contenders[0].settings, devices=1)
         spec = msgspec.structs.replace(self._template, settings=settings, budget=Budget())
         return at_batch_size(spec, request.reference_batch or settings.batch_size)
 

@@ -1,18 +1,37 @@
-"""Connections to the database: how it is opened, kept durable, and written in one transaction at a time."""
+"""A database in a file: how it is opened, kept durable, and written in one transaction at a time."""
 
 import sqlite3
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from traindyno.core.errors import TraindynoError
+from traindyno.store.database import Database
 from traindyno.store.faults import check_place, explained
 from traindyno.store.migrations import current_version, migrate, schema_version
 
 BUSY_SECONDS = 30.0
 _WRITES = "traindyno_writes"
+
+
+def open_file(path: Path, create: bool = True) -> Database:
+    """The database in a file, which all processes of this machine can share."""
+    return file_database(open_database(path, create), path)
+
+
+def file_database(engine: Engine, path: Path) -> Database:
+    """The same on an engine that is open already."""
+    return Database(
+        reader=engine,
+        writer=writing(engine),
+        name=str(path),
+        folder=path.parent,
+        explained=partial(explained, path),
+        seconds=lambda _: time.time(),
+    )
 
 
 def open_database(path: Path, create: bool = True) -> Engine:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import Connection, insert, inspect, select, update
 
 from traindyno.core.errors import TraindynoError
+from traindyno.store.location import redact_url
 from traindyno.store.schema import meta, metadata
 
 Step = Callable[[Connection], None]
@@ -12,7 +13,7 @@ Step = Callable[[Connection], None]
 STEPS: tuple[Step, ...] = ()
 """The step at position n brings schema n + 1 to schema n + 2."""
 
-OTHER_STORE_HINT = "name another file with --store"
+OTHER_STORE_HINT = "name another file or database with --store"
 
 
 def schema_version(connection: Connection, steps: Sequence[Step] = STEPS) -> int | None:
@@ -51,7 +52,9 @@ def current_version(steps: Sequence[Step] = STEPS) -> int:
 
 
 def _place(connection: Connection) -> str:
-    return f"the store {connection.engine.url.database}"
+    url = connection.engine.url
+    is_file = url.get_backend_name() == "sqlite"
+    return f"the store {url.database if is_file else redact_url(url.render_as_string())}"
 
 
 def _recorded_version(connection: Connection) -> int | None:

@@ -13,9 +13,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LONGEST_COMMAND = 40  # leaves room for the time and a number
 
 
+def is_name(name: str) -> bool:
+    """Whether a study may be called so; a database need not be asked for any other."""
+    return _NAME.fullmatch(name) is not None
+
+
 def check_name(name: str) -> str:
     """The name itself, if a study may be called so."""
-    if _NAME.fullmatch(name) is None:
+    if not is_name(name):
         raise UsageError(
             f"{name!r} cannot be the name of a study",
             f"use at most {LONGEST_NAME} letters, digits, dots, dashes, underscores; a letter or digit first",

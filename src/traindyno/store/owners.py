@@ -15,7 +15,7 @@ class _Process(Record, frozen=True):
 
 
 def owner_here() -> str:
-    """This process as an owner: host and process namespace, process id, start in seconds since boot."""
+    """This process as an owner: host, process namespace and machine, process id, start in seconds since boot."""
     pid = os.getpid()
     start_seconds = _start_seconds(pid)
     assert start_seconds is not None, "a running process has a start"
@@ -33,6 +33,14 @@ def is_live(owner: str | None, expires: float | None, now: float) -> bool:
     return start_seconds is not None and abs(start_seconds - process.start_seconds) < START_TOLERANCE_SECONDS
 
 
+def other_machine(owner: str) -> str | None:
+    """The name of the owner's machine, if that is another than this one; null where it is not known to be."""
+    process = _parse(owner)
+    host, _, place = ("", "", "") if process is None else process.host.partition("/")
+    machine = place.partition("/")[2]
+    return host if machine and machine != _machine_here() else None
+
+
 def describe_owner(owner: str) -> str:
     """The owner in words: `process 1234 on gpu-box`."""
     process = _parse(owner)
@@ -40,12 +48,21 @@ def describe_owner(owner: str) -> str:
 
 
 def _host_here() -> str:
-    """Containers may share a host name, so the process namespace is named as well where there is one."""
+    """Containers and machines may share a host name, so the process namespace and the machine are named as well."""
     try:
         namespace = os.readlink("/proc/self/ns/pid")
     except OSError:
         namespace = ""
-    return f"{socket.gethostname()}/{''.join(filter(str.isdigit, namespace))}"
+    return f"{socket.gethostname()}/{''.join(filter(str.isdigit, namespace))}/{_machine_here()}"
+
+
+def _machine_here() -> str:
+    """What no other machine has, copies of this one included: the kernel's own name for this run of it."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 def _parse(owner: str) -> _Process | None:

@@ -44,7 +44,8 @@ class QueuedTrial(Record, frozen=True):
     """A trial of a study that several processes run together, finished or not.
 
     `outcome` is that of its latest result, null where it has none; `fence` is that result's. `in_hands` says whether a
-    living process runs it now. `losses` counts the results that say nothing about the workload: killed, not started.
+    living process runs it now, `is_here` whether that is one of this machine. `losses` counts the results that say
+    nothing about the workload: killed, not started.
     """
 
     id: int
@@ -54,6 +55,7 @@ class QueuedTrial(Record, frozen=True):
     fence: int | None
     in_hands: bool
     losses: int = 0
+    is_here: bool = False
 
 
 class StaleLeaseError(TraindynoError):

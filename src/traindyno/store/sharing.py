@@ -11,11 +11,11 @@ from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialSpec
 from traindyno.core.requests import Request
 from traindyno.store.names import check_name
-from traindyno.store.owners import is_live
+from traindyno.store.owners import is_live, other_machine
 from traindyno.store.rows import QueuedTrial, StudyRow
 from traindyno.store.schema import attempts, studies, trials
 from traindyno.store.stored import moment_text, read_stored
-from traindyno.store.studies import create_study, get_study, held_study, living_holds, select_hold
+from traindyno.store.studies import get_study, held_study, insert_study, living_holds, lock_study, select_hold
 from traindyno.store.trials import select_trials
 
 LOSSES = (Outcome.KILLED, Outcome.INFRASTRUCTURE)
@@ -40,7 +40,8 @@ def take_part(
     check_name(name)
     is_there = connection.scalar(select(studies.c.id).where(studies.c.name == name)) is not None
     if not is_there:
-        create_study(connection, name, command, request, machine, now)
+        insert_study(connection, name, command, request, machine, now)
+    lock_study(connection, name)
     study = get_study(connection, name, now)
     wanted = agreed(study)
     if wanted != study.request:
@@ -52,6 +53,7 @@ def take_part(
 
 def join_study(connection: Connection, name: str, owner: str, seconds: float, now: float) -> StudyRow:
     """Take part in a study. Who finds no living owner becomes it, and the study runs; nobody is refused."""
+    lock_study(connection, name)
     study = get_study(connection, name, now)
     held = connection.execute(select_hold().where(studies.c.id == study.id)).one()
     if held.owner == owner or not is_live(held.owner, held.expires, now):
@@ -78,6 +80,7 @@ def _update_request(connection: Connection, study: StudyRow, request: Request, o
 
 def enqueue_if(connection: Connection, study_id: int, spec: TrialSpec, ordinal: int, known_trials: int) -> int | None:
     """The id of a new trial; null when the study has grown since its `known_trials` were read."""
+    lock_study(connection, study_id)
     if connection.scalar(select(func.count(trials.c.id)).where(trials.c.study_id == study_id)) != known_trials:
         return None
     values = {"study_id": study_id, "key": spec.key, "ordinal": ordinal, "spec": encode(spec), "fence": 0}
@@ -104,4 +107,5 @@ def _queued(row: Row[Any], now: float) -> QueuedTrial:
         fence=row.committed_fence,
         in_hands=is_live(row.owner, row.expires, now),
         losses=row.losses or 0,
+        is_here=row.owner is not None and other_machine(row.owner) is None,
     )

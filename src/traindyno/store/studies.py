@@ -1,7 +1,7 @@
 """Studies in the database: created, claimed by one runner at a time, finished."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -11,11 +11,18 @@ from traindyno.core.errors import TraindynoError
 from traindyno.core.machine import MachineFacts
 from traindyno.core.requests import Request
 from traindyno.core.resuming import resume_command
-from traindyno.store.names import check_name, proposed_names, taken_name, unknown_name
+from traindyno.store.names import check_name, is_name, proposed_names, taken_name, unknown_name
 from traindyno.store.owners import describe_owner, is_live
 from traindyno.store.rows import StudyRow, StudyState
 from traindyno.store.schema import studies, trials
 from traindyno.store.stored import moment, moment_text, read_stored
+
+
+class Hold(NamedTuple):
+    """Who runs a study, and until when that is respected without another word."""
+
+    owner: str
+    expires: float
 
 
 def create_study(
@@ -25,9 +32,43 @@ def create_study(
     request: Request,
     machine: MachineFacts | None,
     now: float,
+    hold: Hold | None = None,
+    asked_before: bool = False,
 ) -> StudyRow:
-    """Write a new study under its name, or under one made from the command and the time."""
+    """Write a new study under its name, or under one made from the command and the time, in the hands of `hold`.
+
+    Who has `asked_before` and did not hear the answer may have written it already.
+    """
+    candidates = proposed_names(command, moment(now)) if name is None else iter([check_name(name)])
+    own = _unheard(connection, name, request, hold) if asked_before and hold is not None else None
+    if own is not None:
+        return get_study(connection, own, now)
+    for candidate in candidates:
+        if insert_study(connection, candidate, command, request, machine, now, hold):
+            return get_study(connection, candidate, now)
+    taken = get_study(connection, str(name), now)
+    raise taken_name(taken.name, resume_command(taken.name, taken.request))
+
+
+def _unheard(connection: Connection, name: str | None, request: Request, hold: Hold) -> str | None:
+    """The name of the study that this owner wrote and never claimed: the server went before it could say so."""
+    own = select(studies.c.name).where(studies.c.owner == hold.owner, studies.c.fence == 0)
+    same = own.where(studies.c.request == encode(request))
+    return connection.scalar(same if name is None else same.where(studies.c.name == name))
+
+
+def insert_study(
+    connection: Connection,
+    name: str,
+    command: str,
+    request: Request,
+    machine: MachineFacts | None,
+    now: float,
+    hold: Hold | None = None,
+) -> bool:
+    """Whether the study went in; the name's uniqueness decides, also when two write at once."""
     values = {
+        "name": name,
         "command": command,
         "state": "running",
         "created": moment_text(now),
@@ -36,18 +77,27 @@ def create_study(
         "machine": encode(machine),
         "answer": encode(None),
         "warnings": encode(()),
+        "owner": None if hold is None else hold.owner,
+        "expires": None if hold is None else hold.expires,
         "fence": 0,
     }
-    candidates = proposed_names(command, moment(now)) if name is None else iter([check_name(name)])
-    for candidate in candidates:
-        if _inserted(connection, values | {"name": candidate}):
-            return get_study(connection, candidate, now)
-    taken = get_study(connection, str(name), now)
-    raise taken_name(taken.name, resume_command(taken.name, taken.request))
+    try:
+        with connection.begin_nested():
+            connection.execute(insert(studies).values(**values))
+    except IntegrityError:
+        return False
+    return True
+
+
+def lock_study(connection: Connection, name_or_id: str | int) -> None:
+    """Let nobody else write about a study until the transaction ends. In a file that holds for any transaction."""
+    column = studies.c.id if isinstance(name_or_id, int) else studies.c.name
+    connection.execute(select(studies.c.id).where(column == name_or_id).with_for_update(key_share=True))
 
 
 def get_study(connection: Connection, name: str, now: float) -> StudyRow:
-    row = connection.execute(_select_studies().where(studies.c.name == name)).one_or_none()
+    known = _select_studies().where(studies.c.name == name)
+    row = connection.execute(known).one_or_none() if is_name(name) else None
     if row is None:
         raise unknown_name(name, _names(connection))
     return _study(connection, row, now)
@@ -61,6 +111,7 @@ def list_studies(connection: Connection, now: float) -> list[StudyRow]:
 
 def claim_study(connection: Connection, name: str, owner: str, seconds: float, now: float) -> StudyRow:
     """Make the owner the one runner of a study, unless another that lives has it."""
+    lock_study(connection, name)
     study = get_study(connection, name, now)
     held = connection.execute(select_hold().where(studies.c.id == study.id)).one()
     if held.owner != owner and is_live(held.owner, held.expires, now):
@@ -83,6 +134,7 @@ def release_study(connection: Connection, name: str, owner: str, now: float) -> 
 
     Where others have trials of it in their hands, it goes on: it is theirs now.
     """
+    lock_study(connection, name)
     held = update(studies).where(studies.c.name == name, studies.c.owner == owner)
     study_id = connection.scalar(select(studies.c.id).where(studies.c.name == name))
     heirs = [hold for hold in living_holds(connection, study_id, now) if hold.owner != owner]
@@ -104,6 +156,7 @@ def finish_study(
     now: float,
 ) -> None:
     """Store what a study concludes. A given owner must not have lost the study to another meanwhile."""
+    lock_study(connection, name)
     study = get_study(connection, name, now)
     if owner is not None and study.owner is not None and study.owner != owner:
         raise held_study(study, study.owner)
@@ -120,16 +173,6 @@ def living_holds(connection: Connection, study_id: int | None, now: float) -> li
 
 def touch_study(connection: Connection, study_id: int, now: float) -> None:
     connection.execute(update(studies).where(studies.c.id == study_id).values(updated=moment_text(now)))
-
-
-def _inserted(connection: Connection, values: dict[str, Any]) -> bool:
-    """Whether the row went in; the name's uniqueness decides, also when two write at once."""
-    try:
-        with connection.begin_nested():
-            connection.execute(insert(studies).values(**values))
-    except IntegrityError:
-        return False
-    return True
 
 
 def _select_studies() -> Select[Any]:

@@ -12,11 +12,12 @@ from traindyno.store.owners import is_live
 from traindyno.store.rows import REPEATABLE, Lease, StaleLeaseError
 from traindyno.store.schema import attempts, trials
 from traindyno.store.stored import moment_text, read_stored
-from traindyno.store.studies import touch_study
+from traindyno.store.studies import lock_study, touch_study
 
 
 def enqueue_trial(connection: Connection, study_id: int, spec: TrialSpec, ordinal: int) -> int:
     """The id of the study's trial with this key, written now unless it was there."""
+    lock_study(connection, study_id)
     values = {"study_id": study_id, "key": spec.key, "ordinal": ordinal, "spec": encode(spec), "fence": 0}
     same = select(trials.c.id).where(trials.c.study_id == study_id, trials.c.key == spec.key)
     known = connection.scalar(same)
@@ -33,15 +34,23 @@ def enqueue_trial(connection: Connection, study_id: int, spec: TrialSpec, ordina
 
 
 def lease_trial(
-    connection: Connection, trial_id: int, owner: str, seconds: float, now: float, goes_on: bool = False
+    connection: Connection,
+    trial_id: int,
+    owner: str,
+    seconds: float,
+    now: float,
+    goes_on: bool = False,
+    asked_before: bool = False,
 ) -> Lease | None:
     """The right to run a trial; null when it is finished or in living hands.
 
-    One that `goes_on` is finished only when it has succeeded: any other end is where it is taken up again.
+    One that `goes_on` is finished only when it has succeeded: any other end is where it is taken up again. Who has
+    `asked_before` and did not hear the answer may have the trial in its own hands already.
     """
-    trial = _trial(connection, trial_id)
+    trial = _locked(connection, trial_id)
     finished = trial.outcome == Outcome.OK if goes_on else _finished(trial)
-    if finished or is_live(trial.owner, trial.expires, now):
+    in_own_hands = asked_before and trial.owner == owner
+    if finished or (is_live(trial.owner, trial.expires, now) and not in_own_hands):
         return None
     fence = trial.fence + 1
     claim = update(trials).where(trials.c.id == trial_id, trials.c.fence == trial.fence)
@@ -60,11 +69,16 @@ def release_trial(connection: Connection, lease: Lease) -> None:
 
 
 def commit_trial(connection: Connection, lease: Lease, record: TrialRecord, now: float) -> None:
-    """Keep a result for good, provided that its lease is still the latest and unused."""
-    trial = _trial(connection, lease.trial_id)
+    """Keep a result for good, provided that its lease is still the latest and unused.
+
+    The very same result may come twice, from somebody who did not hear that it was kept.
+    """
+    trial = _locked(connection, lease.trial_id)
     assert record.spec.key == trial.key, "a result belongs to the trial that was leased"
     settled = _held_by(lease).values(owner=None, expires=None, committed_fence=lease.fence)
     if connection.execute(settled).rowcount != 1:
+        if _is_kept(connection, lease, record):
+            return
         raise _stale(trial, lease)
     values = {"outcome": record.outcome.value, "committed": moment_text(now), "record": encode(record)}
     connection.execute(insert(attempts).values(trial_id=lease.trial_id, fence=lease.fence, **values))
@@ -96,7 +110,14 @@ def trial_attempts(connection: Connection, trial_id: int) -> list[TrialRecord]:
     return [_record(text) for text in connection.scalars(results)]
 
 
-def _trial(connection: Connection, trial_id: int) -> Row[Any]:
+def _is_kept(connection: Connection, lease: Lease, record: TrialRecord) -> bool:
+    same = attempts.c.trial_id == lease.trial_id, attempts.c.fence == lease.fence
+    return connection.scalar(select(attempts.c.record).where(*same)) == encode(record)
+
+
+def _locked(connection: Connection, trial_id: int) -> Row[Any]:
+    """The trial, about which nobody else writes until the transaction ends. In a file that holds for any."""
+    connection.execute(select(trials.c.id).where(trials.c.id == trial_id).with_for_update(key_share=True))
     return connection.execute(select_trials().where(trials.c.id == trial_id)).one()
 
 

@@ -15,6 +15,7 @@ from traindyno.worker.errors import (
     DoesNotApplyError,
     LargerThanDataError,
     NothingToLoadError,
+    RankFailedError,
 )
 from traindyno.worker.loader_errors import loader_outcome, loader_remedy, worker_error
 from traindyno.worker.steps import NonfiniteLossError
@@ -104,7 +105,7 @@ def is_lost_process(error: BaseException) -> bool:
 
 def failure_of(error: BaseException, device: Device | None, phase: str) -> Failure:
     """The failure to report for an exception, with the evidence at hand."""
-    if isinstance(error, ArmFailedError):
+    if isinstance(error, ArmFailedError | RankFailedError):
         return error.failure
     evidence = MemoryEvidence() if device is None else memory_evidence(device)
     outcome = outcome_of(error, evidence)

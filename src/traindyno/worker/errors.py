@@ -46,3 +46,11 @@ class ArmDiedError(Exception):
     def __init__(self, status: int) -> None:
         super().__init__(f"an arm ended with status {status}")
         self.status = status
+
+
+class RankFailedError(Exception):
+    """A group of processes that train together failed: its `failure` is that of the trial."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure

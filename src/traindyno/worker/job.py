@@ -56,6 +56,7 @@ class Job:
     mode: Mode = "train"
     training_step: Callable[[nn.Module, Any], Tensor] | None = None
     evaluation_dataset: Any = None
+    communication_hook: Callable[[Any, Any], Any] | None = None
     advice: str | None = None
     known: bool = False
     first_loss_scale: float = 1.0
@@ -187,10 +188,20 @@ def _user_job(spec: WorkloadSpec, data: Data | None) -> Job:
         mode=spec.mode,
         training_step=workload.training_step,
         evaluation_dataset=workload.evaluation_dataset,
+        communication_hook=_communication_hook(workload),
         advice=advice,
         own_optimizer=workload.optimizer is not None,
         notes=notes,
     )
+
+
+def _communication_hook(workload: Workload) -> Callable[[Any, Any], Any] | None:
+    if workload.communication_hook is not None and not callable(workload.communication_hook):
+        raise UsageError(
+            f"the workload's communication_hook is a {type(workload.communication_hook).__name__}",
+            "give a function (state, bucket) -> torch.futures.Future, as register_comm_hook takes it",
+        )
+    return workload.communication_hook
 
 
 def _user_source(

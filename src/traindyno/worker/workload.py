@@ -50,6 +50,10 @@ class Workload:
 
     `training_step(model, batch)` returns the loss and replaces model call and loss; backward and optimiser
     are left to traindyno.
+
+    `communication_hook(state, bucket)` returns a `torch.futures.Future` of the bucket's gradients averaged over all
+    processes; it replaces the way in which several devices share them. It is registered on torch's
+    `DistributedDataParallel` with a state of None.
     """
 
     model: nn.Module | Callable[[], nn.Module]
@@ -60,3 +64,4 @@ class Workload:
     optimizer: Callable[[Any], torch.optim.Optimizer] | None = None
     training_step: Callable[[nn.Module, Any], torch.Tensor] | None = None
     evaluation_dataset: Dataset[Any] | None = None
+    communication_hook: Callable[[Any, Any], torch.futures.Future[torch.Tensor]] | None = None

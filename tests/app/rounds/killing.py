@@ -1,36 +1,38 @@
-"""kill -9 at any moment, of any of several processes on one round: no point is drawn twice, and none is lost.
+"""kill -9 at any moment, of any of several processes on some rounds: no point is drawn twice, and none is lost.
 
-Also a script: `python tests/app/rounds/killing.py --kills 100 --processes 8` prints what became of the round.
+Also a script: `python tests/app/rounds/killing.py --kills 100 --processes 8` prints what became of them. With
+`--store URL` they are in a database on a server, which must not have studies of these names yet.
 """
 
 import argparse
+import contextlib
 import multiprocessing
 import os
 import random
-import sqlite3
 import sys
 import tempfile
 import time
 from collections import Counter
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
 import scipy.stats  # noqa: F401 - here, or every process would import it for itself
+from sqlalchemy import NullPool, create_engine, text
 
 import traindyno.search.rounds.strategy  # noqa: F401 - the same
 from traindyno.app.rounds.partners import Part, take_part
 from traindyno.app.rounds.requests import request_of
 from traindyno.core.base import Record
 from traindyno.core.outcomes import Outcome
-from traindyno.core.requests import Bench, RoundRequest
+from traindyno.core.requests import Bench
 from traindyno.core.round_file import parse_round
 from traindyno.core.round_space import planned_trials
-from traindyno.core.rounds import Draw
 from traindyno.store.ledger import Ledger, QueuedTrial
+from traindyno.store.location import is_server
 
 FORK = multiprocessing.get_context("fork")
+END_SECONDS = 900.0
 ROUND = """
-name = "killed"
+name = "{name}"
 [goal]
 kind = "helps"
 [job]
@@ -53,7 +55,7 @@ learning_rate = 0.1
 
 
 class Summary(Record, frozen=True):
-    """What became of a round. `drawn` are the slots of its runs, each as often as there is a run for it."""
+    """What became of the rounds. `drawn` are the slots of their runs, each as often as there is a run for it."""
 
     planned: int
     drawn: dict[tuple[str, str, str, int], int]
@@ -86,40 +88,56 @@ class Summary(Record, frozen=True):
         return once and self.succeeded == self.results == self.planned == len(self.drawn)
 
 
-def kill_round(folder: Path, *, kills: int, processes: int, trials: int, run_seconds: float, seed: int) -> Summary:
-    """Kill and replace processes at random, then let them end the round."""
+def kill_round(
+    store: str, *, kills: int, processes: int, trials: int, run_seconds: float, seed: int, rounds: int = 1
+) -> Summary:
+    """Kill and replace processes at random, then let them end the rounds, in each of whose two arms are so many trials.
+
+    Every process takes part in all rounds, one after the other, and those that begin together in different ones.
+    """
     began = time.monotonic()
-    request = request_of(parse_round(ROUND.format(trials=trials), "killed.toml"), _bench(run_seconds))
-    part = Part(request=request, store=str(folder / "traindyno.db"), moved={}, parent=os.getpid())
-    workers = [_start(part) for _ in range(processes)]
+    parts = [_part(f"killed-{number}", store, trials, run_seconds) for number in range(1, rounds + 1)]
+    workers = [_start(parts, number) for number in range(processes)]
     within = 0
     try:
-        _wait_for_runs(part.store)
+        _wait_for_runs(store)
         chance = random.Random(seed)
-        for _ in range(kills):
-            time.sleep(chance.uniform(0, 1.5 * run_seconds))
+        for number in range(kills):
+            time.sleep(chance.uniform(0, run_seconds))
             victim = workers.pop(chance.randrange(processes))
-            within += _has_a_run(part.store, victim.pid)
+            within += _has_a_run(store, victim.pid)
             victim.kill()
             victim.join()
-            workers.append(_start(part))
+            workers.append(_start(parts, number))
         for worker in workers:
-            worker.join(300)
+            worker.join(END_SECONDS)
         assert [worker.exitcode for worker in workers] == [0] * processes
     finally:
         for worker in workers:
             worker.kill()
-    return _summary(request, part.store, kills, within, time.monotonic() - began)
+    return _summary(parts, kills, within, time.monotonic() - began)
+
+
+def _part(name: str, store: str, trials: int, run_seconds: float) -> Part:
+    request = request_of(parse_round(ROUND.format(name=name, trials=trials), f"{name}.toml"), _bench(run_seconds))
+    return Part(request=request, store=store, moved={}, parent=os.getpid())
 
 
 def _bench(run_seconds: float) -> Bench:
     return Bench(device="auto", runner=f"simulated:sleep={run_seconds}")
 
 
-def _start(part: Part) -> BaseProcess:
-    process = FORK.Process(target=take_part, args=(part, lambda: False), daemon=True)
+def _start(parts: list[Part], first: int) -> BaseProcess:
+    """A process that runs what is left of all rounds, beginning with the one at that place."""
+    place = first % len(parts)
+    process = FORK.Process(target=_take_parts, args=(parts[place:] + parts[:place],), daemon=True)
     process.start()
     return process
+
+
+def _take_parts(parts: list[Part]) -> None:
+    for part in parts:
+        take_part(part, lambda: False)
 
 
 def _wait_for_runs(store: str) -> None:
@@ -130,26 +148,28 @@ def _wait_for_runs(store: str) -> None:
 
 
 def _queue(store: str) -> list[QueuedTrial]:
+    """The trials of all rounds."""
     with Ledger.open(store) as ledger:
-        rows = [row for row in ledger.studies() if row.name == "killed"]
-        return ledger.queue(rows[0].id) if rows else []
+        return [trial for row in ledger.studies() for trial in ledger.queue(row.id)]
 
 
 def _has_a_run(store: str, pid: int | None) -> bool:
     """Whether that process holds a trial now, as the store has it."""
-    raw = sqlite3.connect(store, timeout=30)
-    owners = [owner for (owner,) in raw.execute("SELECT owner FROM trials WHERE owner IS NOT NULL")]
-    raw.close()
+    engine = create_engine(store if is_server(store) else f"sqlite:///{store}", poolclass=NullPool)
+    with engine.begin() as connection:
+        owners = list(connection.scalars(text("SELECT owner FROM trials WHERE owner IS NOT NULL")))
     return any(owner.rsplit(":", 2)[1] == str(pid) for owner in owners)
 
 
-def _summary(request: RoundRequest, store: str, kills: int, within: int, seconds: float) -> Summary:
-    queue = _queue(store)
+def _summary(parts: list[Part], kills: int, within: int, seconds: float) -> Summary:
+    store, planned = parts[0].store, [planned_trials(part.request.round) or 0 for part in parts]
     with Ledger.open(store) as ledger:
+        rounds = {row.name: ledger.queue(row.id) for row in ledger.studies()}
+        queue = [trial for trials in rounds.values() for trial in trials]
         results = sum(len(ledger.attempts(trial.id)) for trial in queue)
     return Summary(
-        planned=planned_trials(request.round) or 0,
-        drawn=dict(Counter(_draw(trial).slot for trial in queue)),
+        planned=sum(planned),
+        drawn=dict(Counter(_slot(name, trial) for name, trials in rounds.items() for trial in trials)),
         succeeded=sum(trial.outcome is Outcome.OK for trial in queue),
         results=results,
         kills=kills,
@@ -158,19 +178,22 @@ def _summary(request: RoundRequest, store: str, kills: int, within: int, seconds
     )
 
 
-def _draw(trial: QueuedTrial) -> Draw:
+def _slot(name: str, trial: QueuedTrial) -> tuple[str, str, str, int]:
+    """The slot of a run, of whichever round it is."""
     assert trial.spec.draw is not None
-    return trial.spec.draw
+    phase, arm, branch, index = trial.spec.draw.slot
+    return f"{name} {phase}", arm, branch, index
 
 
 def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("kills", 100), ("processes", 8), ("trials", 250), ("seed", 0)):
+    for name, default in (("kills", 100), ("processes", 8), ("rounds", 1), ("trials", 250), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--run-seconds", type=float, default=0.5)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        summary = kill_round(Path(folder), **vars(given))
+    parser.add_argument("--store", help="[default: a file in a new folder]")
+    given = vars(parser.parse_args())
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        summary = kill_round(**{**given, "store": given["store"] or f"{folder}/traindyno.db"})
     print("\n".join(summary.lines))
     return 0 if summary.whole else 1
 

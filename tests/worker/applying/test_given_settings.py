@@ -111,3 +111,10 @@ def test_a_model_is_left_as_it_was_where_its_data_cannot_be_opened() -> None:
 def test_an_uncaught_error_shows_its_hint() -> None:
     shown = traceback.format_exception(refused({}, small_model()))
     assert shown[-1] == "hint: add batch_size = N to them\n"
+
+
+def test_several_devices_are_torchruns_to_start() -> None:
+    for given in (Settings(batch_size=4, devices=2), {"batch_size": 4, "devices": 2}):
+        with pytest.raises(UsageError, match="settings of one process, and devices is 2") as caught:
+            apply(given, None, device="cpu")
+        assert "torchrun --nproc-per-node 2" in (caught.value.hint or "")

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from traindyno.core.learning import Evaluation, Learning
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
@@ -45,12 +47,18 @@ def tuning(trials: Iterable[RoundTrial]) -> list[RoundTrial]:
 
 
 def round_trials(round: Round, records: Sequence[TrialRecord]) -> tuple[RoundTrial, ...]:
-    """Every run that came to an end, whichever. `seconds` of a run without a measurement are those it took in all."""
-    return tuple(
+    """Every run that came to an end, whichever. `seconds` of a run without a measurement are those it took in all.
+
+    Machines of several kinds are not compared by their speed.
+    """
+    trials = tuple(
         _trial(round.metric, record, record.spec.draw)
         for record in records
         if record.spec.draw is not None and record.outcome is not Outcome.INTERRUPTED
     )
+    if len({record.conditions.machine_kind for record in records if record.ok}) < 2:
+        return trials
+    return tuple(msgspec.structs.replace(trial, examples_per_second=None) for trial in trials)
 
 
 def _trial(metric: RoundMetric, record: TrialRecord, draw: Draw) -> RoundTrial:

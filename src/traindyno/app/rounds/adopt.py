@@ -14,7 +14,7 @@ from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.learning_checks import without_deadline
 from traindyno.app.rounds.adopt_request import adopt_name
-from traindyno.app.rounds.partners import beside, check_processes, sharing_cpus
+from traindyno.app.rounds.partners import beside, check_processes, further_processes, sharing_cpus
 from traindyno.app.shared_study import SharedStudy, open_shared
 from traindyno.app.sources import NamedAgain, moved_code
 from traindyno.app.specs import first_spec
@@ -49,7 +49,8 @@ def adopt(
     with sharing_cpus(processes, request.bench), driving_adoption(request, context) as (study, strategy):
         assert isinstance(study.row.request, AdoptRequest)
         check_processes(processes, study.workshop.bench)
-        with beside(processes - 1, request, context, study.workshop.log_folder / study.row.name):
+        further = further_processes(processes, study.workshop)
+        with beside(further, request, context, study.workshop.log_folder / study.row.name):
             study.drive(strategy)
         request = msgspec.structs.replace(study.row.request, bench=study.workshop.bench)
         answer = _concluded(study, request)
@@ -60,7 +61,7 @@ def adopt(
 @contextmanager
 def driving_adoption(request: AdoptRequest, context: Context) -> Iterator[tuple[SharedStudy, SharedStrategy]]:
     """The study of a proof, joined, and what it is to follow."""
-    with open_workshop(without_deadline(request.bench), context.store) as workshop:
+    with open_workshop(without_deadline(request.bench), context.store, pinned=False) as workshop:
         # Other processes beside this one make runs slower, but not their scores others.
         workshop = replace(workshop, neighbour=None)
         request = msgspec.structs.replace(request, bench=workshop.bench)

@@ -64,7 +64,7 @@ def adopt_request(
     check_seeds(looks, len(candidates) - 1)
     asked = AdoptRequest(
         workload=request.workload,
-        bench=_bench(request.bench, bench or {}),
+        bench=proof_bench(request.bench, bench or {}),
         settings=request.settings,
         round=_priced(request.round if before is None else before.round, minimum_gain),
         round_study=round_study,
@@ -129,8 +129,11 @@ def _candidates(
     return found, _left_out(left_out)
 
 
-def _bench(bench: Bench, changes: Mapping[str, Any]) -> Bench:
+def proof_bench(bench: Bench, changes: Mapping[str, Any]) -> Bench:
     """The round's own, in the user's words; a time budget is for one command alone."""
     if "seed" in changes:
         raise UsageError("fresh seeds follow from the round's own, so that nobody picks them", "leave the seed away")
-    return msgspec.structs.replace(bench.asked, **{"time_budget_seconds": None, **changes})
+    asked = msgspec.structs.replace(bench.asked, **{"time_budget_seconds": None, **changes})
+    if asked.executor == "local" and "address" in changes:
+        raise UsageError("--address names a Ray cluster, and runs go on this machine", "add --executor ray")
+    return asked if asked.executor == "ray" else msgspec.structs.replace(asked, address=None)

@@ -17,7 +17,7 @@ from traindyno.core.rounds import Configuration, Round
 from traindyno.report.document import SCHEMA, typed_answer
 from traindyno.report.reproduce import request_command
 from traindyno.store.ledger import Ledger, StudyRow
-from traindyno.store.location import store_path
+from traindyno.store.location import may_exist
 
 
 class Decided(Record, frozen=True):
@@ -30,7 +30,7 @@ class Decided(Record, frozen=True):
 
 def decided_in(store: str, campaign: str) -> list[Decided]:
     """Every decision of a campaign, oldest first."""
-    if not store_path(store).exists():
+    if not may_exist(store):
         return []
     with Ledger.open(store, create=False) as ledger:
         found = [entry for row in ledger.studies() if (entry := _of_study(ledger, row, campaign, store)) is not None]

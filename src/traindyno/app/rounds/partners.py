@@ -4,6 +4,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,12 +12,14 @@ from pathlib import Path
 from traindyno.app.context import Context
 from traindyno.app.interrupts import catching_interrupts
 from traindyno.app.loader_workload import usable_cpus
+from traindyno.app.workshop import Workshop
 from traindyno.core.base import Record
 from traindyno.core.codec import decode, encode
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.events import Notice
 from traindyno.core.requests import AdoptRequest, Bench, RoundRequest
 from traindyno.runner.linux import die_with_parent
+from traindyno.runner.ray_runner import RayRunner
 
 THREADS = "OMP_NUM_THREADS"
 PATIENCE_SECONDS = 30.0
@@ -33,8 +36,17 @@ class Part(Record, frozen=True):
     name: str | None = None
 
 
+def further_processes(processes: int, workshop: Workshop) -> int:
+    """Those beside this one: as many as were asked for, or one for each further lane of a cluster."""
+    return workshop.runner.lanes - 1 if isinstance(workshop.runner, RayRunner) else processes - 1
+
+
 def check_processes(processes: int, bench: Bench) -> None:
     """A GPU is for one process at a time, whose runs would else take each other's memory and time."""
+    if processes > 1 and bench.executor == "ray":
+        raise UsageError(
+            "over a Ray cluster one process runs for each GPU or machine that it has", "leave --processes away"
+        )
     if not 1 <= processes <= MOST_PROCESSES:
         raise UsageError(f"a round cannot be run by {processes} processes", "give --processes 1 or more")
     if processes > 1 and bench.device.startswith("cuda"):
@@ -68,7 +80,10 @@ def beside(number: int, request: RoundRequest | AdoptRequest, context: Context, 
         yield
     finally:
         for partner, log in zip(partners, logs, strict=True):
-            _end(partner, lambda text: context.emit(Notice(level="warning", text=text)), log)
+            _tell_to_end(partner, lambda text: context.emit(Notice(level="warning", text=text)), log)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        for partner in partners:
+            _end(partner, deadline)
 
 
 def _start(part: Part, log: Path) -> subprocess.Popen[bytes]:
@@ -88,13 +103,16 @@ def _start(part: Part, log: Path) -> subprocess.Popen[bytes]:
     return partner
 
 
-def _end(partner: subprocess.Popen[bytes], warn: Callable[[str], None], log: Path) -> None:
+def _tell_to_end(partner: subprocess.Popen[bytes], warn: Callable[[str], None], log: Path) -> None:
     """When we end, there is nothing left to run, or all are to stop. A run that one of them has is given back."""
     if partner.poll() not in (None, 0):
         warn(f"a further process of the round ended early, and its run was taken over: see {log}")
     partner.terminate()
+
+
+def _end(partner: subprocess.Popen[bytes], deadline: float) -> None:
     try:
-        partner.wait(PATIENCE_SECONDS)
+        partner.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
         partner.kill()
         partner.wait()

@@ -16,7 +16,7 @@ from traindyno.app.documents import finished_document
 from traindyno.app.learning_checks import without_deadline
 from traindyno.app.rounds.agreement import agreed_round
 from traindyno.app.rounds.hours import bounded
-from traindyno.app.rounds.partners import beside, check_processes, sharing_cpus
+from traindyno.app.rounds.partners import beside, check_processes, further_processes, sharing_cpus
 from traindyno.app.rounds.requests import check_round_request
 from traindyno.app.shared_study import SharedStudy, open_shared
 from traindyno.app.specs import first_spec
@@ -42,7 +42,8 @@ def run_round(request: RoundRequest, context: Context, processes: int = 1) -> Do
     check_processes(processes, request.bench)
     with sharing_cpus(processes, request.bench), driving(request, context, processes) as (study, strategy):
         assert isinstance(study.row.request, RoundRequest)
-        with beside(processes - 1, request, context, study.workshop.log_folder / study.row.name):
+        further = further_processes(processes, study.workshop)
+        with beside(further, request, context, study.workshop.log_folder / study.row.name):
             study.drive(strategy)
         request = msgspec.structs.replace(study.row.request, bench=study.workshop.bench)
         answer = _concluded(study, request)
@@ -52,6 +53,7 @@ def run_round(request: RoundRequest, context: Context, processes: int = 1) -> Do
             *_gate_warning(answer),
             *_unseen(request.round, answer),
             *_elsewhere(study),
+            *_unlike_machines(succeeded),
             *request.lints,
             *cautions(succeeded),
         )
@@ -66,7 +68,7 @@ def driving(
     from traindyno.search.rounds.strategy import RoundStrategy
 
     check_round_request(request)
-    with open_workshop(without_deadline(request.bench), context.store) as workshop:
+    with open_workshop(without_deadline(request.bench), context.store, pinned=False) as workshop:
         # Other processes beside this one make runs slower, but not their scores others.
         workshop = replace(workshop, neighbour=None)
         request = msgspec.structs.replace(request, bench=workshop.bench)
@@ -146,6 +148,15 @@ def _elsewhere(study: SharedStudy) -> tuple[str, ...]:
         f"The round was begun with {what} {before}; here it is {here}."
         for what, before, here in machine_differences(then, now)
     )
+
+
+def _unlike_machines(records: Sequence[TrialRecord]) -> tuple[str, ...]:
+    """Runs over a cluster may be of several kinds of machines, whose times do not compare."""
+    kinds = {each.conditions.machine_kind: each.conditions.machine for each in records if each.conditions.machine_kind}
+    if len(kinds) < 2:
+        return ()
+    told = "; ".join(f"{machine}: {kind}" for kind, machine in sorted(kinds.items()))
+    return (f"The runs are from machines of {len(kinds)} kinds, and their speeds are not compared: {told}.",)
 
 
 def _hint(study: SharedStudy, request: RoundRequest, answer: RoundAnswer, moved: Mapping[str, str]) -> str | None:

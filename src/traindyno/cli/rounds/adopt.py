@@ -14,6 +14,8 @@ _LIMITS = {
     "memory_limit": "memory_limit_bytes",
     "step_timeout": "step_timeout_seconds",
     "trial_timeout": "trial_timeout_seconds",
+    "executor": "executor",
+    "address": "address",
 }
 """The bench's field for each option that may differ from the round's; all else must be as it was there."""
 
@@ -41,6 +43,11 @@ _LIMITS = {
 @click.option("--step-timeout", type=DURATION, metavar="TIME", help="A step that takes longer is a hang.")
 @click.option("--trial-timeout", type=DURATION, metavar="TIME", help="Limit of one run. [default: as the round]")
 @click.option("--runner", metavar="RUNNER", help="fork, spawn or simulated[:limit=N,...]. [default: as the round]")
+@click.option(
+    "--executor", type=click.Choice(["local", "ray"]),
+    help="Where runs go: on this machine, or over a Ray cluster. [default: as the round]",
+)  # fmt: skip
+@click.option("--address", metavar="HOST:PORT", help="The Ray cluster's head. [default: as the round]")
 @report_option
 @output_options
 def command(

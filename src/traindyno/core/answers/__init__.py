@@ -65,6 +65,7 @@ from traindyno.core.answers.rounds import (
     RangeProposal,
     RoundAnswer,
 )
+from traindyno.core.answers.scaling import BreakEven, Link, RankRow, ScaleAnswer, ScalePrediction, ScaleRow
 from traindyno.core.answers.steps import (
     AnatomyAnswer,
     AnatomySize,
@@ -97,6 +98,7 @@ Answer = (
     | RoundAnswer
     | AdoptAnswer
     | LedgerAnswer
+    | ScaleAnswer
 )
 
 __all__ = [
@@ -111,6 +113,7 @@ __all__ = [
     "BatchTime",
     "BestFound",
     "BestOfK",
+    "BreakEven",
     "CandidateRow",
     "Check",
     "Combination",
@@ -129,6 +132,7 @@ __all__ = [
     "IsolationRow",
     "LedgerAnswer",
     "LedgerEntry",
+    "Link",
     "LoaderAnswer",
     "LoaderEffect",
     "LoaderSettings",
@@ -142,10 +146,14 @@ __all__ = [
     "PlanRow",
     "Quantity",
     "RangeProposal",
+    "RankRow",
     "Rehearsal",
     "Remedy",
     "RoundAnswer",
     "RowComparison",
+    "ScaleAnswer",
+    "ScalePrediction",
+    "ScaleRow",
     "SoakAnswer",
     "StallCause",
     "StallRun",

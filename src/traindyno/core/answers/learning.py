@@ -155,7 +155,8 @@ class TargetRow(Record, frozen=True):
 
     `reached` of `seeds` runs did; `diverged` lost their numbers before, and `missing` could not be run to an end, of
     which `failure` tells the last. `examples`, `steps` and `cost` are medians as `median_seconds` is. `best_metric` is
-    the best that any of its evaluations showed; `resolution_seconds` lie between two of them.
+    the best that any of its evaluations showed; `resolution_seconds` lie between two of them. `devices` shared every
+    batch, and the cost is that of all of them. `norm_examples` are those that batch normalisation saw at once.
     """
 
     label: str
@@ -175,6 +176,8 @@ class TargetRow(Record, frozen=True):
     steps_ci95: Interval | None = None
     resolution_seconds: float | None = None
     failure: str | None = None
+    devices: int = 1
+    norm_examples: int | None = None
 
 
 class StepsFit(Record, frozen=True):

@@ -13,6 +13,7 @@ from traindyno.core.answers import (
     NoiseScaleAnswer,
     PlanAnswer,
     RoundAnswer,
+    ScaleAnswer,
     SoakAnswer,
     StallsAnswer,
     SwitchesAnswer,
@@ -34,6 +35,7 @@ from traindyno.report.views.plan import PLAN
 from traindyno.report.views.rounds import ROUND
 from traindyno.report.views.rounds_adopt import ADOPT
 from traindyno.report.views.rounds_ledger import LEDGER
+from traindyno.report.views.scale import SCALE
 from traindyno.report.views.soak import SOAK
 from traindyno.report.views.stalls import STALLS
 from traindyno.report.views.switches import SWITCHES
@@ -59,6 +61,7 @@ VIEWS: dict[type, View] = {
     AccuracyAnswer: ACCURACY,
     NoiseScaleAnswer: NOISE_SCALE,
     TargetAnswer: TARGET,
+    ScaleAnswer: SCALE,
     RoundAnswer: ROUND,
     AdoptAnswer: ADOPT,
     LedgerAnswer: LEDGER,

@@ -20,7 +20,7 @@ SHEET_COLUMNS = (
     "model", "data", "metric", "value", "label", "batch_size", "learning_rate", "seeds", "reached", "median_seconds",
     "median_seconds_ci95_low", "median_seconds_ci95_high", "examples", "examples_ci95_low", "examples_ci95_high",
     "steps", "steps_ci95_low", "steps_ci95_high", "cost", "best_metric", "diverged", "missing", "resolution_seconds",
-    "winner",
+    "winner", "devices", "norm_examples",
 )  # fmt: skip
 METHOD = (
     "Every way to train was run with every seed, each in a fresh process, all with one seed before the next began, in "
@@ -31,7 +31,9 @@ METHOD = (
     "schedule ends with its own run. A median's 95 % interval lies between two of the times themselves and assumes "
     "nothing about them. The shortest median is tested against each of the others by the log-rank test, exact for up "
     "to nine seeds, with Holm's correction for several. A winner must pass all of them, and even if the others had "
-    "crossed right after the evaluation before."
+    "crossed right after the evaluation before. A way on several devices was trained by torchrun with one process on "
+    "each, which share every batch; its batch size is that of all together, and its cost that of all devices. On a CPU "
+    "a device is a process, with as many threads in every way to train."
 )
 
 
@@ -162,7 +164,8 @@ def _sheet_row(answer: TargetAnswer, row: TargetRow) -> tuple[Number, ...]:
         answer.model, answer.data, answer.metric, answer.value, row.label, row.settings.get("batch_size"),
         row.learning_rate, row.seeds, row.reached, row.median_seconds, *(row.ci95 or unknown), row.examples,
         *(row.examples_ci95 or unknown), row.steps, *(row.steps_ci95 or unknown), row.cost, row.best_metric,
-        row.diverged, row.missing, row.resolution_seconds, row.label == answer.winner,
+        row.diverged, row.missing, row.resolution_seconds, row.label == answer.winner, row.devices,
+        row.norm_examples,
     )  # fmt: skip
 
 

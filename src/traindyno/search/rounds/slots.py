@@ -6,9 +6,10 @@ where the round still searches; elsewhere it takes nothing from the budget.
 """
 
 from collections.abc import Collection, Iterable
+from functools import cache, partial
 
 from traindyno.core.base import Record
-from traindyno.core.round_space import arms_of, branches_of, contains, exploits
+from traindyno.core.round_space import arms_of, branches_of, exploits, membership
 from traindyno.core.rounds import Draw, Phase, Round
 
 Taken = Collection[tuple[str, str, str, int]]
@@ -24,7 +25,8 @@ class Slot(Record, frozen=True):
 
 def spent_slots(round: Round, draws: Iterable[Draw]) -> Taken:
     """The slots of those runs that lie in the space as it is now."""
-    return {draw.slot for draw in draws if contains(round, draw.arm, draw.branch, draw.values)}
+    membership_of = cache(partial(membership, round))
+    return {draw.slot for draw in draws if membership_of(draw.arm, draw.branch)(draw.values)}
 
 
 def next_slot(round: Round, spent: Taken) -> Slot | None:

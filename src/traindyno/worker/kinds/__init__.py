@@ -15,6 +15,7 @@ from traindyno.worker.kinds.losses import measure_losses
 from traindyno.worker.kinds.noise import measure_noise
 from traindyno.worker.kinds.pair import measure_pair
 from traindyno.worker.kinds.probe import measure_probe
+from traindyno.worker.kinds.scale import measure_scale
 from traindyno.worker.kinds.soak import measure_soak
 from traindyno.worker.kinds.speed import measure_speed
 from traindyno.worker.kinds.train import measure_training
@@ -34,4 +35,5 @@ KINDS: dict[str, Kind] = {
     "learn": measure_learn,
     "noise": measure_noise,
     "job": measure_job,
+    "scale": measure_scale,
 }

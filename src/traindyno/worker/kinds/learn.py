@@ -16,16 +16,26 @@ from traindyno.worker.learning.board import Board, check_board
 from traindyno.worker.learning.checkpoints import Checkpoints
 from traindyno.worker.learning.course import Course, open_course
 from traindyno.worker.learning.loop import Loop
+from traindyno.worker.learning.processes import Join, joined
 from traindyno.worker.learning.story import Story, reached
+from traindyno.worker.ranks.leading import lead_learning
+from traindyno.worker.steps import NO_MARKS, Marks
 
 
 def measure_learn(spec: TrialSpec, device: Device, channel: Channel) -> Measurement:
+    """Train in this process, or on several devices by ranks that this process only leads."""
+    return learn(spec, device, channel) if spec.settings.devices == 1 else lead_learning(spec, channel)
+
+
+def learn(
+    spec: TrialSpec, device: Device, channel: Channel, join: Join = joined, marks: Marks = NO_MARKS
+) -> Measurement:
     """Train, evaluate by the way, and tell the whole run. Divergence is a result, not a failure."""
     start = time.monotonic()
     if spec.tensorboard is not None:
         check_board(Path(spec.tensorboard))
     checkpoints = _checkpoints(spec)
-    with open_course(spec, device, channel) as course:
+    with open_course(spec, device, channel, join, marks) as course:
         story = _begun(course, checkpoints)
         board = _board(spec, course)
         start_up_seconds = time.monotonic() - start

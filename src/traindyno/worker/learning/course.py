@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import msgspec
 import torch
 from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
 
 from traindyno.core.learning import Recipe
 from traindyno.core.recipe_checks import check_recipe
 from traindyno.core.records import Settings, TrialSpec
+from traindyno.core.scaling import USUAL_BUCKET_MIB
 from traindyno.worker.applied_loss import GivenTargets
 from traindyno.worker.building import build, prepare
 from traindyno.worker.channel import Channel
@@ -22,34 +22,38 @@ from traindyno.worker.learning.evaluating import evaluate
 from traindyno.worker.learning.heads import freeze_all_but_head
 from traindyno.worker.learning.normalising import check_not_normalising, normalise
 from traindyno.worker.learning.optimising import optimizer_of
-from traindyno.worker.learning.processes import Processes, device_of, joined, place_of
+from traindyno.worker.learning.processes import Join, Processes, device_of, joined, place_of
 from traindyno.worker.learning.randomness import seed_others
 from traindyno.worker.learning.schedule import planned_steps, rate_of
 from traindyno.worker.learning.weights import load_weights
 from traindyno.worker.losses import check_not_smoothed
-from traindyno.worker.steps import make_fed_step
+from traindyno.worker.ranks.sharing import share_gradients
+from traindyno.worker.steps import NO_MARKS, Marks, make_fed_step
 from traindyno.worker.updates import USUAL_LOSS_SCALE, update_with
 
 
 @contextlib.contextmanager
-def open_course(spec: TrialSpec, device: Device, channel: Channel) -> Iterator["Course"]:
-    """Everything in place for the first step, which is not yet made."""
+def open_course(
+    spec: TrialSpec, device: Device, channel: Channel, join: Join = joined, marks: Marks = NO_MARKS
+) -> Iterator["Course"]:
+    """Everything in place for the first step, which is not yet made. `join` connects this process to the others."""
     assert spec.recipe is not None, "a trial that learns has a recipe"
     check_recipe(spec.recipe, spec.settings)
     processes = place_of(os.environ)
     device = device_of(processes, device)
-    share = msgspec.structs.replace(spec.settings, batch_size=processes.share_of(spec.settings.batch_size))
+    batch_size = processes.share_of(spec.settings.batch_size)
+    share = msgspec.structs.replace(spec.settings, batch_size=batch_size, devices=1)
     own = msgspec.structs.replace(spec, settings=share)
     prepare(own, device, channel)
     seed_others(spec.seed)
-    with joined(processes, device), contextlib.ExitStack() as stack:
+    with join(processes, device), contextlib.ExitStack() as stack:
         adapter = _Adapter(spec.recipe, processes, share, on_gpu=device.torch_device.type == "cuda")
         job = build(own, device, channel, adapter.adapt)
         channel.phase("data")
         data = open_learning_data(spec, job, device, processes)
         if not processes.alone:
             torch.manual_seed(spec.seed + processes.rank)
-        yield Course(spec, job, data, device, channel, processes, adapter, stack)
+        yield Course(spec, job, data, device, channel, processes, adapter, stack, marks)
 
 
 class _Adapter:
@@ -92,6 +96,7 @@ class Course:
         processes: Processes,
         adapter: _Adapter,
         stack: contextlib.ExitStack,
+        marks: Marks,
     ) -> None:
         assert spec.recipe is not None, "a trial that learns has a recipe"
         self.spec, self.recipe, self.settings = spec, spec.recipe, adapter.settings
@@ -105,10 +110,10 @@ class Course:
         self._rates = optimizer_of(job, spec.workload.optimizer, self.recipe)
         self.optimizer = self._rates.optimizer
         self.update = update_with(self.optimizer, self.settings, device, USUAL_LOSS_SCALE, self.recipe.clip_norm)
-        self._stack = stack
+        self._stack, self._marks = stack, marks
         self._started = False
         if not processes.alone:
-            job.model = _in_parallel(self.model, device)
+            self.job = share_gradients(job, USUAL_BUCKET_MIB, device)[0]
 
     @property
     def examples(self) -> int:
@@ -133,7 +138,7 @@ class Course:
         """Begin to supply batches, from the step that comes next on."""
         next_batch = self._stack.enter_context(self.data.training(self.step_count))
         self._step = make_fed_step(
-            self.job, next_batch, self.spec.workload, self.settings, self.device, update=self.update
+            self.job, next_batch, self.spec.workload, self.settings, self.device, self._marks, self.update
         )
         self._started = True
         self.train_mode()
@@ -169,8 +174,3 @@ class Course:
 
     def _show_life(self) -> None:
         self.channel.step(self.step_count, planned_steps=self.planned_steps)
-
-
-def _in_parallel(model: nn.Module, device: Device) -> nn.Module:
-    numbers = None if device.torch_device.type == "cpu" else [device.torch_device.index]
-    return DistributedDataParallel(model, device_ids=numbers)

@@ -1,7 +1,8 @@
 """The processes that learn together, one per device: torchrun starts them, and each finds its place here."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -73,6 +74,7 @@ class Processes:
 
 
 ALONE = Processes()
+Join = Callable[[Processes, Device], AbstractContextManager[object]]
 
 
 def place_of(environment: Mapping[str, str]) -> Processes:
