@@ -82,6 +82,13 @@ def test_communication_is_told_with_how_much_of_it_is_hidden() -> None:
     assert said(answer.verdicts, "Communication is", "two devices with 64 each", "25 % goes on beside computing")
 
 
+def test_communication_that_costs_more_than_its_exchange_slows_computing_down_besides() -> None:
+    records = [one_device(64, 0.1), a_trial(128, exposed=0.05, exchange=0.02)]
+    answer = conclude_scale(a_request(), records, seconds=1.0, simulated=False)
+    assert row_of(answer, 2, 64).hidden_share == 0
+    assert said(answer.verdicts, "exchange takes 20.0 ms", "longer by 50.0 ms", "slows computing down")
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.floats(0.1, 1.0), st.sampled_from([2, 4, 8]))
 def test_a_planted_straggler_is_named_and_takes_nothing_for_communication(slower: float, devices: int) -> None:

@@ -76,6 +76,9 @@ def _communication(row: ScaleRow, way: Way) -> str:
     text = f"Communication is {percent(row.communication_share)} of {step} ({percents_between((low, high))})"
     if not way.exchange_seconds or way.hidden_seconds is None:
         return f"{text}."
-    hidden = percent(way.hidden_seconds / way.exchange_seconds)
     by_itself = f"by itself the exchange takes {format_seconds(way.exchange_seconds)}"
+    if way.hidden_seconds == 0:
+        added = f"and the step is longer by {format_seconds(way.exposed_seconds)}"
+        return f"{text}; {by_itself}, {added}: nothing of it is hidden, and sending slows computing down besides."
+    hidden = percent(way.hidden_seconds / way.exchange_seconds)
     return f"{text}; {by_itself}, of which {hidden} goes on beside computing."
