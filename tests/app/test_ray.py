@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from app.rounds.killing import ROUND
 from ray_nodes import Nodes, ray_nodes, wait_for
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
@@ -25,27 +26,6 @@ pytestmark = [
 ]
 MACHINES = ("one", "two", "three")
 TRIALS_OF_AN_ARM = 15
-ROUND = f"""
-name = "killed"
-[goal]
-kind = "helps"
-[job]
-model = "mlp:64"
-data = "digits:"
-batch_size = 64
-epochs = 10
-schedule = "constant"
-[budget]
-trials = {TRIALS_OF_AN_ARM}
-[target.model]
-values = ["mlp:64", "mlp:64x64"]
-[nuisance.learning_rate]
-low = 0.003
-high = 1.0
-scale = "log"
-[incumbent]
-learning_rate = 0.1
-"""
 
 
 @pytest.fixture
@@ -114,7 +94,7 @@ def test_a_measured_study_goes_on_elsewhere_when_its_machine_is_lost(nodes: Node
 
 
 def test_a_round_is_spread_over_the_machines_and_outlives_the_loss_of_one(nodes: Nodes, tmp_path: Path) -> None:
-    (tmp_path / "killed.toml").write_text(ROUND)
+    (tmp_path / "killed.toml").write_text(ROUND.format(name="killed", trials=TRIALS_OF_AN_ARM))
     running = start(nodes, tmp_path, "round", "run", "killed.toml", "--runner", "simulated:sleep=0.8", "--json")
     wait_for("runs on all machines", lambda: set(machines_of(tmp_path, "killed")) == set(MACHINES))
     nodes.lose("two")

@@ -2,7 +2,9 @@
 
 import time
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Self
 
 from traindyno.app.context import Context
 from traindyno.app.cut_short import where_time_went
@@ -36,6 +38,29 @@ class HeldStudy(ABC):
     @abstractmethod
     def records(self) -> list[TrialRecord]:
         """The trials that have come to an end, in the order in which they were asked for."""
+
+    @abstractmethod
+    def _note_failure(self, error: TraindynoError) -> None:
+        """Write down that the study has failed, if this error is the study's own."""
+
+    @contextmanager
+    def held(self) -> Iterator[Self]:
+        """The study while it is driven. An error that ends it is noted; it is released whatever happens.
+
+        The error at hand matters more than one that comes of noting it, such as a full disk.
+        """
+        try:
+            yield self
+        except StoreAwayError as error:
+            raise self.without_store(error) from error
+        except TraindynoError as error:
+            if self.cut is None:
+                with suppress(TraindynoError):
+                    self._note_failure(error)
+            raise
+        finally:
+            with suppress(TraindynoError):
+                self.workshop.ledger.release_study(self.row.name, self._owner)
 
     @property
     def resume_command(self) -> str:
@@ -116,3 +141,8 @@ class HeldStudy(ABC):
 def _typed(seconds: float) -> str:
     """A duration as people type it: `20m`, `90s`."""
     return f"{seconds / 60:g}m" if seconds % 60 == 0 else f"{seconds:.12g}s"
+
+
+def failed_answer(error: TraindynoError) -> dict[str, Any]:
+    """What stands in the place of a failed study's answer."""
+    return {"error": {"message": error.message, "hint": error.hint}}

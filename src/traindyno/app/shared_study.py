@@ -12,7 +12,7 @@ import msgspec
 from traindyno.app.attempt import LEASE_SECONDS, Attempt, TrialFailedError
 from traindyno.app.context import Context
 from traindyno.app.cut_short import without_cut
-from traindyno.app.held_study import HeldStudy
+from traindyno.app.held_study import HeldStudy, failed_answer
 from traindyno.app.shared_view import LOST, Looking
 from traindyno.app.study import stops_study
 from traindyno.app.watching import RENEW_SECONDS
@@ -242,6 +242,12 @@ class SharedStudy(HeldStudy):
         if not kept:
             raise StaleLeaseError(f"a trial of study {self.row.name!r} was taken over by another process", "it goes on")
 
+    def _note_failure(self, error: TraindynoError) -> None:
+        """The user's own error ends the study; any other is this process's alone, if there are others."""
+        ledger = self.workshop.ledger
+        if isinstance(error, TrialFailedError) or not ledger.others_in(self.row.id, self._owner):
+            ledger.finish(self.row.name, "failed", failed_answer(error))
+
     def _rejoin(self) -> None:
         """The study is kept running by whoever owns it; if that one is gone, by us."""
         self._renewed_at = time.monotonic()
@@ -286,17 +292,8 @@ def open_shared(
         _begin_again(study, row)
     kept = len(study.records)
     context.emit(StudyStarted(study=name, command=command, title=title, resumed_trials=kept))
-    try:
+    with study.held():
         yield study
-    except StoreAwayError as error:
-        raise study.without_store(error) from error
-    except TraindynoError as error:
-        if study.cut is None:
-            _note_failure(study, error, owner)
-        raise
-    finally:
-        with suppress(TraindynoError):
-            ledger.release_study(name, owner)
 
 
 def _settled(row: StudyRow, request: Shared, agreed: Callable[[Shared, Shared], Shared]) -> Shared:
@@ -312,11 +309,3 @@ def _begin_again(study: SharedStudy, row: StudyRow) -> None:
     study.doubt((*LOST, *bugs))
     if (warnings := without_cut(row.warnings)) != row.warnings:
         study.workshop.ledger.finish(row.name, "running", row.answer, warnings)
-
-
-def _note_failure(study: SharedStudy, error: TraindynoError, owner: str) -> None:
-    """The user's own error ends the study; any other is this process's alone, if there are others."""
-    with suppress(TraindynoError):
-        ledger = study.workshop.ledger
-        if isinstance(error, TrialFailedError) or not ledger.others_in(study.row.id, owner):
-            ledger.finish(study.row.name, "failed", {"error": {"message": error.message, "hint": error.hint}})

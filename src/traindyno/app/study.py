@@ -1,7 +1,7 @@
 """Driving a study: ask the strategy, run the trial, commit its outcome, and so on until there is an answer."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import msgspec
 
@@ -9,7 +9,7 @@ from traindyno.analysis.probes import counts, not_applicable
 from traindyno.app.attempt import LEASE_SECONDS, REPEATABLE, Attempt, TrialFailedError
 from traindyno.app.context import Context
 from traindyno.app.cut_short import kept_beside, new_notes, run_seconds, without_cut
-from traindyno.app.held_study import HeldStudy
+from traindyno.app.held_study import HeldStudy, failed_answer
 from traindyno.app.preparing import PREPARING
 from traindyno.app.workshop import Workshop
 from traindyno.core.errors import TraindynoError, UsageError
@@ -158,6 +158,9 @@ class Study(HeldStudy):
         needed, allowed = left * sum(seconds) / len(seconds), self.seconds_left
         return needed if allowed is None else min(needed, allowed)
 
+    def _note_failure(self, error: TraindynoError) -> None:
+        self.workshop.ledger.finish(self.row.name, "failed", failed_answer(error), owner=self._owner)
+
     def _renew(self, lease: Lease) -> None:
         """A store that is away does not end the trial: its lease lasts a while, and whoever keeps the result waits."""
         try:
@@ -202,30 +205,14 @@ def open_study(workshop: Workshop, context: Context, request: Request, title: st
     study = Study(workshop, row, context, title)
     resumed = len(study.records)
     context.emit(StudyStarted(study=row.name, command=command, title=title, resumed_trials=resumed))
-    try:
+    with study.held():
         yield study
-    except StoreAwayError as error:
-        raise study.without_store(error) from error
-    except TraindynoError as error:
-        if study.cut is None:
-            _note_failure(study, error, owner)
-        raise
-    finally:
-        with suppress(TraindynoError):
-            ledger.release_study(row.name, owner)
 
 
 def _forget_cut(workshop: Workshop, row: StudyRow, owner: str) -> None:
     """If a study that goes on is killed now, it must not tell how it ended last time."""
     if (warnings := without_cut(row.warnings)) != row.warnings:
         workshop.ledger.finish(row.name, "running", row.answer, warnings, owner=owner)
-
-
-def _note_failure(study: Study, error: TraindynoError, owner: str) -> None:
-    """The error at hand matters more than one that comes of noting it, such as a full disk."""
-    explanation = {"error": {"message": error.message, "hint": error.hint}}
-    with suppress(TraindynoError):
-        study.workshop.ledger.finish(study.row.name, "failed", explanation, owner=owner)
 
 
 def stops_study(record: TrialRecord) -> bool:
