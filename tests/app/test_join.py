@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.round_files import KNOWN, sizes_round
 from postgres import Cluster, running_cluster
 from store.samples import REQUEST
 from traindyno.app import join as joining
@@ -21,32 +22,11 @@ from traindyno.core.round_file import parse_round
 from traindyno.store import server
 from traindyno.store.ledger import Ledger, StoreAwayError
 
-ROUND = """
-name = "{name}"
-[goal]
-kind = "effect"
-[job]
-{job}
-[budget]
-trials = 3
-[seeds]
-gate = 2
-[target.batch_size]
-values = [64, 32]
-[nuisance.learning_rate]
-low = 0.01
-high = 1.0
-scale = "log"
-[incumbent]
-batch_size = 64
-learning_rate = 0.03
-"""
 PLANNED = 2 + 2 * 3
-KNOWN = 'model = "mlp:64"\ndata = "digits:"\nepochs = 10\nschedule = "constant"'
 
 
 def asked(name: str, job: str = KNOWN) -> RoundRequest:
-    text = ROUND.format(name=name, job=job)
+    text = sizes_round(trials=3, name=name, job=job)
     return request_of(parse_round(text, f"{name}.toml"), Bench(device="simulated", runner="simulated"))
 
 

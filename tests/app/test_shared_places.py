@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from app.round_files import sizes_round
 from postgres import Cluster
 from store.samples import REQUEST, spec_of
-from traindyno.app import shared_study, workshop
+from traindyno.app import shared_waiting, workshop
 from traindyno.app.context import Context
 from traindyno.app.rounds import run
 from traindyno.app.rounds.requests import request_of
@@ -27,29 +28,7 @@ from traindyno.runner.ray_runner import RayRunner
 from traindyno.runner.ray_words import LaneOrders
 from traindyno.store.ledger import Ledger, owner_here
 
-ROUND = """
-name = "sizes"
-[goal]
-kind = "effect"
-[job]
-model = "mlp:64"
-data = "digits:"
-epochs = 10
-schedule = "constant"
-[budget]
-trials = 2
-[seeds]
-gate = 2
-[target.batch_size]
-values = [64, 32]
-[nuisance.learning_rate]
-low = 0.01
-high = 1.0
-scale = "log"
-[incumbent]
-batch_size = 64
-learning_rate = 0.03
-"""
+ROUND = sizes_round(trials=2)
 OTHER_MACHINE = "gpu-box/4026531836/other-machine:7:1.00"
 
 
@@ -83,8 +62,8 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> Busy:
             yield Workshop(ledger, runner, NullReader("none"), local.machine, local.bench, local.asked)
 
     monkeypatch.setattr(run, "open_workshop", opened)
-    monkeypatch.setattr(shared_study, "NOWHERE_SECONDS", 0.5)
-    monkeypatch.setattr(shared_study, "NOWHERE_POLL_SECONDS", 0.1)
+    monkeypatch.setattr(shared_waiting, "NOWHERE_SECONDS", 0.5)
+    monkeypatch.setattr(shared_waiting, "NOWHERE_POLL_SECONDS", 0.1)
     return cluster
 
 

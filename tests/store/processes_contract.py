@@ -101,7 +101,8 @@ def _open_when_told(store: str, start: Barrier) -> None:
 
 def _join_with_a_trial(store: str, has_it: Event) -> None:
     with Ledger.open(store) as ledger:
-        study = ledger.join_study("shared", owner_here(), 3600)
+        ledger.join_study("shared", owner_here(), 3600)
+        study = ledger.study("shared")
         ledger.lease(ledger.enqueue(study.id, spec_of(1), 1), owner_here(), 3600)
         has_it.set()
         time.sleep(60)
@@ -109,12 +110,13 @@ def _join_with_a_trial(store: str, has_it: Event) -> None:
 
 def _grow(store: str, trials: int) -> None:
     with Ledger.open(store) as ledger:
-        study = ledger.join_study("shared", owner_here(), 3600)
+        ledger.join_study("shared", owner_here(), 3600)
+        study = ledger.study("shared")
         while (known := len(ledger.queue(study.id))) < trials:
-            trial = ledger.enqueue_if(study.id, spec_of(known + 1), known + 1, known)
-            lease = None if trial is None else ledger.lease(trial, owner_here(), 3600)
-            if lease is not None:
-                ledger.commit(lease, measured(spec_of(known + 1)))
+            ledger.enqueue_all_if(study.id, [spec_of(known + 1)], known)
+            taken = ledger.lease_next(study.id, owner_here(), 3600)
+            if taken is not None:
+                ledger.commit(taken.lease, measured(taken.spec))
 
 
 def _take_part_when_told(store: str, start: Barrier) -> None:

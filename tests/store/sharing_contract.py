@@ -121,15 +121,16 @@ class SharingContract(OpenLedger):
     # Growing
 
     def test_a_study_grows_for_who_knows_all_of_it(self, ledger: Ledger, study: StudyRow) -> None:
-        first = ledger.enqueue_if(study.id, spec_of(1), 1, known_trials=0)
-        assert ledger.enqueue_if(study.id, spec_of(2), 1, known_trials=0) is None
-        second = ledger.enqueue_if(study.id, spec_of(2), 2, known_trials=1)
-        assert [trial.id for trial in ledger.queue(study.id)] == [first, second]
+        assert ledger.enqueue_all_if(study.id, [spec_of(1), spec_of(2)], known_trials=0)
+        assert not ledger.enqueue_all_if(study.id, [spec_of(3), spec_of(4)], known_trials=1)
+        assert ledger.enqueue_all_if(study.id, [spec_of(3)], known_trials=2)
+        told = [(trial.ordinal, trial.spec) for trial in ledger.queue(study.id)]
+        assert told == [(size, spec_of(size)) for size in (1, 2, 3)]
 
     def test_trials_of_other_studies_do_not_count(self, ledger: Ledger, study: StudyRow) -> None:
         other = ledger.create_study("other", "throughput", REQUEST, None)
         ledger.enqueue(other.id, spec_of(1), 1)
-        assert ledger.enqueue_if(study.id, spec_of(1), 1, known_trials=0) is not None
+        assert ledger.enqueue_all_if(study.id, [spec_of(1)], known_trials=0)
         assert len(ledger.queue(study.id)) == 1
 
     def test_of_two_that_grow_a_study_at_once_neither_draws_what_the_other_has(
@@ -142,7 +143,7 @@ class SharingContract(OpenLedger):
             with Ledger.open(store, clock=clock) as own:
                 start.wait()
                 while (known := len(own.queue(study.id))) < 30:
-                    if own.enqueue_if(study.id, spec_of(known + 1), known + 1, known) is not None:
+                    if own.enqueue_all_if(study.id, [spec_of(known + 1)], known):
                         drawn[owner].append(known + 1)
 
         threads = [threading.Thread(target=grow, args=(owner,)) for owner in drawn]
@@ -168,7 +169,7 @@ class SharingContract(OpenLedger):
         told = [(each.ordinal, each.outcome, each.in_hands) for each in ledger.queue(study.id)]
         assert told == [(1, None, False), (2, Outcome.OK, False), (3, None, True), (4, None, False)]
         assert ledger.queue(study.id)[0].id == done
-        assert ledger.result(lease.trial_id) == measured(spec_of(2))
+        assert ledger.results([done, lease.trial_id]) == {lease.trial_id: measured(spec_of(2))}
 
     def test_results_that_say_nothing_are_counted(self, ledger: Ledger, study: StudyRow) -> None:
         trial = ledger.enqueue(study.id, spec_of(1), 1)
@@ -179,4 +180,4 @@ class SharingContract(OpenLedger):
             ledger.commit(lease, failed(spec_of(1), ending))
         (told,) = ledger.queue(study.id)
         assert (told.outcome, told.losses, told.fence) == (Outcome.INFRASTRUCTURE, 2, 3)
-        assert ledger.result(trial) == failed(spec_of(1), Outcome.INFRASTRUCTURE)
+        assert ledger.results([trial]) == {trial: failed(spec_of(1), Outcome.INFRASTRUCTURE)}

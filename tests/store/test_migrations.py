@@ -1,13 +1,14 @@
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import Connection, Engine, create_engine, inspect, text
 
 from traindyno.core.errors import TraindynoError
 from traindyno.store.connection import open_database, writing
-from traindyno.store.migrations import current_version, migrate, schema_version
+from traindyno.store.migrations import STEPS, current_version, migrate, schema_version
 
 
 @pytest.fixture
@@ -32,7 +33,26 @@ def _break(connection: Connection) -> None:
 
 def test_a_new_database_has_the_present_schema(engine: Engine) -> None:
     with engine.begin() as connection:
-        assert schema_version(connection) == current_version() == 1
+        assert schema_version(connection) == current_version() == 2
+
+
+def test_a_database_of_the_first_schema_becomes_like_a_new_one(engine: Engine, tmp_path: Path) -> None:
+    old = Path(shutil.copy(Path(__file__).parent / "fixtures" / "schema_1.sqlite", tmp_path / "old.db"))
+    migrated = open_database(old)
+    assert _described(migrated) == _described(engine)
+    migrated.dispose()
+
+
+def _described(engine: Engine) -> dict[str, tuple[dict[str, str], list[object]]]:
+    """Every table's columns with their types, and its indexes with what they are of."""
+    tables = inspect(engine)
+    return {
+        name: (
+            {column["name"]: str(column["type"]) for column in tables.get_columns(name)},
+            sorted((str(index["name"]), index["column_names"]) for index in tables.get_indexes(name)),
+        )
+        for name in tables.get_table_names()
+    }
 
 
 def test_an_empty_database_has_no_schema(tmp_path: Path) -> None:
@@ -41,19 +61,19 @@ def test_an_empty_database_has_no_schema(tmp_path: Path) -> None:
 
 
 def test_an_older_schema_takes_every_missing_step_in_order(engine: Engine) -> None:
-    steps = (_add_colour, _fill_colour)
+    steps = (*STEPS, _add_colour, _fill_colour)
     with writing(engine).begin() as connection:
         migrate(connection, steps)
-        assert schema_version(connection, steps) == 3
+        assert schema_version(connection, steps) == 4
         assert list(connection.execute(text("SELECT colour FROM studies"))) == []
         migrate(connection, steps)
 
 
 def test_a_failed_migration_leaves_the_database_as_it_was(engine: Engine) -> None:
     with pytest.raises(ZeroDivisionError), writing(engine).begin() as connection:
-        migrate(connection, (_add_colour, _break))
+        migrate(connection, (*STEPS, _add_colour, _break))
     with engine.begin() as connection:
-        assert schema_version(connection) == 1
+        assert schema_version(connection) == 2
         columns = {row[1] for row in connection.execute(text("PRAGMA table_info(studies)"))}
     assert columns.isdisjoint({"colour", "taste"})
 
@@ -64,7 +84,7 @@ def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(path) as raw:
         raw.execute("UPDATE meta SET value = '7' WHERE key = 'schema_version'")
     raw.close()
-    with pytest.raises(TraindynoError, match=r"newer traindyno \(schema 7, this one knows 1\)") as refusal:
+    with pytest.raises(TraindynoError, match=r"newer traindyno \(schema 7, this one knows 2\)") as refusal:
         open_database(path)
     assert "pip install --upgrade traindyno" in str(refusal.value.hint)
 

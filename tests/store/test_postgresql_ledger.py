@@ -14,6 +14,7 @@ from postgres import PASSWORD, Cluster, running_cluster
 from store.ledger_contract import LedgerContract
 from store.open_ledger import OnServer
 from store.processes_contract import ProcessesContract
+from store.pulling_contract import PullingContract
 from store.samples import REQUEST, failed, measured, spec_of
 from store.sharing_contract import SharingContract
 from traindyno.core.errors import TraindynoError, UsageError
@@ -29,6 +30,10 @@ class TestPostgresqlLedger(OnServer, LedgerContract):
 
 
 class TestPostgresqlSharing(OnServer, SharingContract):
+    pass
+
+
+class TestPostgresqlPulling(OnServer, PullingContract):
     pass
 
 
@@ -274,7 +279,9 @@ def one_writer(ledger: Ledger, row: StudyRow, owner: str, chance: random.Random)
         lambda: ledger.renew_study(row.name, owner, 600),
         lambda: ledger.finish(row.name, "running", None),
         lambda: ledger.take_part(row.name, "plan", REQUEST, None, lambda study: study.request, owner, 600),
-        lambda: ledger.enqueue_if(row.id, fresh, 0, len(ledger.queue(row.id))),
+        lambda: ledger.enqueue_all_if(row.id, [fresh], len(ledger.queue(row.id))),
+        lambda: ledger.take_turn(row.id, owner, 600),
+        lambda: ledger.end_turn(row.id, owner, 1.0),
     )
     return chance.choice(writers)
 

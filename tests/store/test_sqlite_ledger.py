@@ -10,6 +10,7 @@ from sqlalchemy import text
 from store.ledger_contract import LedgerContract
 from store.open_ledger import InFile
 from store.processes_contract import ProcessesContract
+from store.pulling_contract import PullingContract
 from store.samples import MACHINE, REQUEST, spec_of
 from store.sharing_contract import SharingContract
 from traindyno.core.errors import TraindynoError
@@ -22,6 +23,10 @@ class TestSqliteLedger(InFile, LedgerContract):
 
 
 class TestSqliteSharing(InFile, SharingContract):
+    pass
+
+
+class TestSqlitePulling(InFile, PullingContract):
     pass
 
 

@@ -18,6 +18,8 @@ from traindyno.core.records import TrialRecord, TrialSpec
 from traindyno.store.ledger import Lease
 
 LEASE_SECONDS = 120.0
+OWN_WORDS = ("TraindynoError", "DoesNotApplyError", "BadBatchError", "BadExampleError", DAMAGED)
+"""Errors whose message says all: a traceback would show nothing of the user's code."""
 REPEATABLE = (Outcome.INTERRUPTED, Outcome.KILLED, Outcome.INFRASTRUCTURE)
 
 
@@ -30,7 +32,7 @@ class TrialFailedError(TraindynoError):
         super().__init__(failure.message, failure.remedy)
         self.record = record
         usage = failure.error_type in ("UsageError", "NothingToLoadError")
-        ours = usage or failure.error_type in ("TraindynoError", "DoesNotApplyError", "BadBatchError", DAMAGED)
+        ours = usage or failure.error_type in OWN_WORDS
         self.traceback = None if ours else failure.traceback
         self.exit_code = 2 if usage else 1
 

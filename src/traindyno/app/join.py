@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from traindyno.app.context import Context
-from traindyno.app.rounds.run import run_round
+from traindyno.app.rounds.run import help_round
 from traindyno.app.sources import NamedAgain, moved_code
 from traindyno.core.base import Record
 from traindyno.core.errors import NothingMeasuredError, TraindynoError
@@ -15,6 +15,7 @@ from traindyno.core.events import Event, Notice, TrialFinished
 from traindyno.core.requests import AdoptRequest, Bench, RoundRequest, workloads_of
 from traindyno.core.resuming import resume_command
 from traindyno.store.ledger import Ledger, StoreAwayError, StudyRow, StudyState
+from traindyno.store.location import may_exist
 
 POLL_SECONDS = 2.0
 TICK_SECONDS = 0.1
@@ -64,23 +65,28 @@ def join(
 ) -> JoinAnswer:
     """Take part in the named studies, or in all that run, until they are finished.
 
-    While there is none, wait so long for one to begin. Code of the user's own runs only if it is named here. Without
-    a `device` trials run on the first of the kind that the study has.
+    While there is none, or not even a store, wait so long for one to begin. Code of the user's own runs only if it is
+    named here. Without a `device` trials run on the first of the kind that the study has.
     """
-    shift = _Shift(tuple(names), context, named_again, device)
-    with Ledger.open(context.store) as ledger:
+    shift, deadline = _Shift(tuple(names), context, named_again, device), time.monotonic() + wait_seconds
+    while not may_exist(context.store) and time.monotonic() < deadline and not context.should_stop():
+        _pause(shift)
+    if context.should_stop():
+        return JoinAnswer(studies=(), left_alone=(), ran=0)
+    if not may_exist(context.store):
+        raise NothingMeasuredError(f"there is no store at {context.store}, and so no study to join", _beginning(shift))
+    with Ledger.open(context.store, create=False) as ledger:
         if not wait_seconds:
             for name in names:
                 ledger.study(name)
-        _work(shift, ledger, wait_seconds)
+        _work(shift, ledger, wait_seconds, deadline)
     if not shift.joined and not context.should_stop():
         raise _nothing(shift)
     parts = tuple(shift.joined.values())
     return JoinAnswer(studies=parts, left_alone=tuple(shift.left.values()), ran=sum(part.ran for part in parts))
 
 
-def _work(shift: _Shift, ledger: Ledger, wait_seconds: float) -> None:
-    deadline = time.monotonic() + wait_seconds
+def _work(shift: _Shift, ledger: Ledger, wait_seconds: float, deadline: float) -> None:
     while not shift.context.should_stop():
         row = _next(shift, ledger.studies())
         if row is not None:
@@ -156,7 +162,7 @@ def _run(shift: _Shift, row: StudyRow, heard: list[Event]) -> None:
     assert isinstance(request, RoundRequest | AdoptRequest)
     request = msgspec.structs.replace(request, bench=bench_here(request.bench, shift.device))
     if isinstance(request, RoundRequest):
-        run_round(request, context)
+        help_round(request, context)
         return
     # It needs scipy, which running does without.
     from traindyno.app.rounds.adopt import adopt

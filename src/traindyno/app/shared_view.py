@@ -1,6 +1,6 @@
 """How a study that several processes run stands now: what has ended, what others run, what waits for somebody."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from traindyno.core.outcomes import Outcome
@@ -14,7 +14,7 @@ LOST = (Outcome.KILLED, Outcome.INFRASTRUCTURE)
 
 @dataclass(frozen=True)
 class View:
-    """One look at a shared study. `waiting` are trials that nobody runs: their process died, or they come again.
+    """One look at a shared study. `waiting` are trials that nobody runs: planned, left by the dead, or to come again.
 
     `here` counts those of the `running` that processes of this machine have.
     """
@@ -29,22 +29,26 @@ class View:
         return len(self.finished) + len(self.running) + len(self.waiting)
 
 
+NOTHING_SEEN = View(finished=(), running=(), waiting=(), here=0)
+
+
 class Looking:
-    """Reads a study's trials again and again; what has ended is read once.
+    """Reads a study's trials again and again; what does not change is read once: what was asked, and what has ended.
 
     `again` are results that are not believed, by their trial: it is to be run once more.
     """
 
     def __init__(self, ledger: Ledger, study_id: int) -> None:
         self._ledger, self._study_id = ledger, study_id
-        self._records: dict[tuple[int, int | None], TrialRecord] = {}
+        self._specs: dict[int, TrialSpec] = {}
+        self._records: dict[int, tuple[int | None, TrialRecord]] = {}
         self.again: Mapping[int, int | None] = {}
 
     def look(self) -> View:
-        queue = self._ledger.queue(self._study_id)
+        queue = self._queue()
         idle = [trial for trial in queue if not trial.in_hands]
         return View(
-            finished=tuple(self._record(trial) for trial in idle if not self.waits(trial)),
+            finished=self._results([trial for trial in idle if not self.waits(trial)]),
             running=tuple(trial.spec for trial in queue if trial.in_hands),
             waiting=tuple(trial for trial in idle if self.waits(trial)),
             here=sum(trial.in_hands and trial.is_here for trial in queue),
@@ -61,11 +65,16 @@ class Looking:
 
     def doubt(self, outcomes: tuple[Outcome, ...]) -> None:
         """Run again, once, what ended in one of these ways before now."""
-        queue = self._ledger.queue(self._study_id)
+        queue = self._queue()
         self.again = {trial.id: trial.fence for trial in queue if trial.outcome in outcomes and not trial.in_hands}
 
-    def _record(self, trial: QueuedTrial) -> TrialRecord:
-        place = trial.id, trial.fence
-        if place not in self._records:
-            self._records[place] = self._ledger.result(trial.id)
-        return self._records[place]
+    def _queue(self) -> list[QueuedTrial]:
+        queue = self._ledger.queue(self._study_id, self._specs)
+        self._specs.update((trial.id, trial.spec) for trial in queue if trial.id not in self._specs)
+        return queue
+
+    def _results(self, finished: Sequence[QueuedTrial]) -> tuple[TrialRecord, ...]:
+        unread = {each.id: each.fence for each in finished if self._records.get(each.id, (None,))[0] != each.fence}
+        read = self._ledger.results(list(unread)) if unread else {}
+        self._records.update((place, (unread[place], record)) for place, record in read.items())
+        return tuple(self._records[each.id][1] for each in finished)

@@ -1,79 +1,39 @@
 """The ledger of studies, trials, leases and results; every write is one durable transaction."""
 
 import itertools
-from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 
 from traindyno.core.machine import MachineFacts
 from traindyno.core.records import TrialRecord, TrialSpec
 from traindyno.core.requests import Request
-from traindyno.store import sharing, studies, trials
-from traindyno.store.connection import open_file
-from traindyno.store.database import Database, StoreAwayError
-from traindyno.store.location import DEFAULT_STORE, is_server, redact_url, store_path
-from traindyno.store.machines import check_machine
+from traindyno.store import deleting, studies, trials
+from traindyno.store.database import StoreAwayError
+from traindyno.store.location import redact_url
 from traindyno.store.owners import owner_here
-from traindyno.store.rows import Lease, QueuedTrial, StaleLeaseError, StudyRow, StudyState
+from traindyno.store.rows import Lease, QueuedTrial, Running, StaleLeaseError, StudyRow, StudyState, Taken, Turn
+from traindyno.store.shared_ledger import SharedLedger
 
 __all__ = [
     "Lease",
     "Ledger",
     "QueuedTrial",
+    "Running",
     "StaleLeaseError",
     "StoreAwayError",
     "StudyRow",
     "StudyState",
+    "Taken",
+    "Turn",
     "owner_here",
     "redact_url",
 ]
 
-Clock = Callable[[], float]
-T = TypeVar("T")
 
-
-class Ledger:
-    """An open store. It may be shared between threads, and is to be opened anew after a fork.
-
-    The time is that of the machine that has the store, whoever asks; `clock` is for tests.
-    """
-
-    def __init__(self, database: Database, clock: Clock | None = None) -> None:
-        self._database = database
-        self._clock = clock
-        self._waits = True
-        self.folder = database.folder
-        """Where logs, checkpoints and the like go."""
-
-    @classmethod
-    def open(cls, store: str = DEFAULT_STORE, *, create: bool = True, clock: Clock | None = None) -> Self:
-        """Open the store named by a path or URL; `create=False` refuses a file that is not there yet.
-
-        A database on a server is made ready by whoever comes first.
-        """
-        if is_server(store):
-            from traindyno.store.server import open_server
-
-            return cls(open_server(store), clock)
-        return cls(open_file(store_path(store), create), clock)
-
-    @property
-    def of_one_machine(self) -> bool:
-        """Whether processes of other machines cannot share this store."""
-        return self._database.of_one_machine
-
-    def close(self) -> None:
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+class Ledger(SharedLedger):
+    """An open store: what one process asks of its studies, beside what several share."""
 
     def create_study(
         self,
@@ -135,6 +95,15 @@ class Ledger:
         """Store a study's state, answer and warnings; refused when `owner` is given but lost the study."""
         self._write(lambda connection, now: studies.finish_study(connection, name, state, answer, warnings, owner, now))
 
+    def delete_studies(self, names: Sequence[str]) -> list[StudyRow]:
+        """Remove studies for good with their trials and results, all or none; refused while one of them runs."""
+
+        def delete(connection: Connection, now: float) -> list[StudyRow]:
+            self._check_machine(connection, now)
+            return deleting.delete_studies(connection, names, now)
+
+        return self._write(delete)
+
     def enqueue(self, study_id: int, spec: TrialSpec, ordinal: int) -> int:
         """The id of this trial in the study; the same spec always gets the same one."""
         return self._write(lambda connection, now: trials.enqueue_trial(connection, study_id, spec, ordinal))
@@ -173,74 +142,5 @@ class Ledger:
         return self._read(lambda connection, now: trials.committed_moments(connection, study_id))
 
     def attempts(self, trial_id: int) -> list[TrialRecord]:
-        """Every committed result of one trial, oldest first; all but the last are repeatable endings."""
+        """Every committed result of one trial, oldest first; those before the last were run again."""
         return self._read(lambda connection, now: trials.trial_attempts(connection, trial_id))
-
-    def take_part(
-        self,
-        name: str,
-        command: str,
-        request: Request,
-        machine: MachineFacts | None,
-        agreed: Callable[[StudyRow], Request],
-        owner: str,
-        seconds: float,
-    ) -> tuple[StudyRow, bool]:
-        """Begin a study for several processes, or join it, with what `agreed` makes of its request: all at one moment.
-
-        Another request is refused while others run the study as it was. Also whether nobody else is in it.
-        """
-
-        def join(connection: Connection, now: float) -> tuple[StudyRow, bool]:
-            self._check_machine(connection, now)
-            return sharing.take_part(connection, name, command, request, machine, agreed, owner, seconds, now)
-
-        return self._write(join)
-
-    def join_study(self, name: str, owner: str, seconds: float) -> StudyRow:
-        """Keep a study running that one takes part in beside others. A store that is away is not waited for."""
-        return self._write(
-            lambda connection, now: sharing.join_study(connection, name, owner, seconds, now), waits=False
-        )
-
-    def others_in(self, study_id: int, owner: str) -> list[str]:
-        """The other living processes that take part in a study."""
-        return self._read(lambda connection, now: sharing.others_in(connection, study_id, owner, now))
-
-    def enqueue_if(self, study_id: int, spec: TrialSpec, ordinal: int, known_trials: int) -> int | None:
-        """The id of a new trial; null when the study has grown since its `known_trials` were read."""
-        return self._write(
-            lambda connection, now: sharing.enqueue_if(connection, study_id, spec, ordinal, known_trials)
-        )
-
-    def queue(self, study_id: int) -> list[QueuedTrial]:
-        """Every trial of a study, in ordinal order: finished, in living hands, or waiting for somebody."""
-        return self._read(lambda connection, now: sharing.queued_trials(connection, study_id, now))
-
-    def result(self, trial_id: int) -> TrialRecord:
-        """The latest result of a trial that has one."""
-        return self._read(lambda connection, now: trials.latest_result(connection, trial_id))
-
-    def _read(self, work: Callable[[Connection, float], T]) -> T:
-        return self._transact(self._database.reader, work, waits=True)
-
-    def _write(self, work: Callable[[Connection, float], T], *, waits: bool = True) -> T:
-        return self._transact(self._database.writer, work, waits)
-
-    def _transact(self, engine: Engine, work: Callable[[Connection, float], T], waits: bool) -> T:
-        """Do work in one transaction. A store that is away is waited for, but not again by who did so in vain."""
-        patience_seconds = self._database.patience_seconds if waits and self._waits else 0.0
-        try:
-            done = self._database.transact(engine, lambda each: work(each, self._now(each)), patience_seconds)
-        except StoreAwayError:
-            self._waits = self._waits and not waits
-            raise
-        self._waits = True
-        return done
-
-    def _check_machine(self, connection: Connection, now: float) -> None:
-        if self._database.of_one_machine:
-            check_machine(connection, self._database.name, now)
-
-    def _now(self, connection: Connection) -> float:
-        return self._database.seconds(connection) if self._clock is None else self._clock()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import Connection, insert, inspect, select, update
+from sqlalchemy import Connection, insert, inspect, select, text, update
 
 from traindyno.core.errors import TraindynoError
 from traindyno.store.location import redact_url
@@ -10,7 +10,19 @@ from traindyno.store.schema import meta, metadata
 
 Step = Callable[[Connection], None]
 
-STEPS: tuple[Step, ...] = ()
+
+def _let_many_pull(connection: Connection) -> None:
+    """Who plans for all, and indexes of what waits and of what is held. As text: later changes must not change it."""
+    for statement in (
+        "ALTER TABLE studies ADD COLUMN planner TEXT",
+        "ALTER TABLE studies ADD COLUMN planner_expires FLOAT",
+        "CREATE INDEX waiting_trials ON trials (study_id, ordinal) WHERE committed_fence IS NULL AND owner IS NULL",
+        "CREATE INDEX held_trials ON trials (study_id, expires) WHERE owner IS NOT NULL",
+    ):
+        connection.execute(text(statement))
+
+
+STEPS: tuple[Step, ...] = (_let_many_pull,)
 """The step at position n brings schema n + 1 to schema n + 2."""
 
 OTHER_STORE_HINT = "name another file or database with --store"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.errors import UsageError
 
 LONGEST_NAME = 64
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -37,20 +37,29 @@ def proposed_names(command: str, moment: datetime) -> Iterator[str]:
         yield f"{stem}-{number}"
 
 
-def taken_name(name: str, resuming: str) -> UsageError:
-    """The error for a name that another study has; `resuming` is what to type to go on with that one."""
+def taken_name(name: str, resuming: str, failed: bool = False) -> UsageError:
+    """The error for a name that another study has; `resuming` is what to type to go on with that one.
+
+    One that `failed` may have been asked the wrong thing, which it would only be asked again: its name can be freed.
+    """
+    if failed:
+        return UsageError(
+            f"there is already a study named {name!r}, and it failed",
+            f"free the name with `traindyno studies delete {name}`, choose another with --name, or, if the cause is "
+            f"mended, run the same again with `{resuming}`",
+        )
     return UsageError(
         f"there is already a study named {name!r}",
         f"choose another name with --name, or continue that study with `{resuming}`",
     )
 
 
-def unknown_name(name: str, known: Sequence[str]) -> TraindynoError:
+def unknown_name(name: str, known: Sequence[str]) -> UsageError:
     """The error for a study that is not there, listing those it might have been (`known` is newest first)."""
     message = f"there is no study named {name!r} in this store"
     if not known:
-        return TraindynoError(message, "the store is empty: name another with --store, or measure first")
+        return UsageError(message, "the store is empty: name another with --store, or measure first")
     nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     if nearest:
-        return TraindynoError(message, f"did you mean {' or '.join(nearest)}?")
-    return TraindynoError(message, f"the newest are {', '.join(known[:3])}; `traindyno studies` lists all")
+        return UsageError(message, f"did you mean {' or '.join(nearest)}?")
+    return UsageError(message, f"the newest are {', '.join(known[:3])}; `traindyno studies` lists all")

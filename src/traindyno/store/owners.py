@@ -2,6 +2,7 @@
 
 import os
 import socket
+from functools import cache
 
 from traindyno.core.base import Record
 
@@ -41,6 +42,12 @@ def other_machine(owner: str) -> str | None:
     return host if machine and machine != _machine_here() else None
 
 
+def pattern_here() -> str:
+    """What SQL's LIKE finds the owners of this machine by; all of them where machines are not told apart."""
+    machine = _machine_here()
+    return f"%/{machine}:%" if machine else "%"
+
+
 def describe_owner(owner: str) -> str:
     """The owner in words: `process 1234 on gpu-box`."""
     process = _parse(owner)
@@ -56,6 +63,7 @@ def _host_here() -> str:
     return f"{socket.gethostname()}/{''.join(filter(str.isdigit, namespace))}/{_machine_here()}"
 
 
+@cache
 def _machine_here() -> str:
     """What no other machine has, copies of this one included: the kernel's own name for this run of it."""
     try:

@@ -40,12 +40,42 @@ class Lease(Record, frozen=True):
     owner: str
 
 
+class Taken(Record, frozen=True):
+    """The next trial that waited, now in the asker's hands; `left` counts those that still wait, up to a bound."""
+
+    lease: Lease
+    ordinal: int
+    spec: TrialSpec
+    left: int = 0
+
+
+class Turn(Record, frozen=True):
+    """Whether it is the asker's turn to plan what a study's processes run next, and how the study stands."""
+
+    is_mine: bool
+    state: StudyState
+
+
+class Held(Record, frozen=True):
+    """Who runs a study, and how it stands, as they stand in the store."""
+
+    owner: str
+    state: StudyState
+
+
+class Running(Record, frozen=True):
+    """How many trials of a study are in someone's hands, and how many of them in those of this machine's processes."""
+
+    trials: int
+    here: int
+
+
 class QueuedTrial(Record, frozen=True):
     """A trial of a study that several processes run together, finished or not.
 
     `outcome` is that of its latest result, null where it has none; `fence` is that result's. `in_hands` says whether a
     living process runs it now, `is_here` whether that is one of this machine. `losses` counts the results that say
-    nothing about the workload: killed, not started.
+    nothing about the workload, killed or not started, where the latest is one of them.
     """
 
     id: int

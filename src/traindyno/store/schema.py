@@ -1,10 +1,10 @@
-"""The tables of the ledger, schema 1.
+"""The tables of the ledger, schema 2.
 
 A study has trials; each committed run of a trial is an attempt, kept for good under the fence of its lease.
 The attempt that counts is the one `trials.committed_fence` points at. Records are `core.codec` text.
 """
 
-from sqlalchemy import Column, Float, ForeignKey, Integer, MetaData, String, Table, Text, UniqueConstraint
+from sqlalchemy import Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text, UniqueConstraint
 
 metadata = MetaData()
 
@@ -31,6 +31,8 @@ studies = Table(
     Column("owner", Text),
     Column("expires", Float),
     Column("fence", Integer, nullable=False),
+    Column("planner", Text),
+    Column("planner_expires", Float),
 )
 
 trials = Table(
@@ -47,6 +49,12 @@ trials = Table(
     Column("committed_fence", Integer),
     UniqueConstraint("study_id", "key"),
 )
+
+# Whoever takes the next trial finds it at once, however many have ended or run.
+is_untouched = trials.c.committed_fence.is_(None) & trials.c.owner.is_(None)
+is_held = trials.c.owner.is_not(None)
+Index("waiting_trials", trials.c.study_id, trials.c.ordinal, sqlite_where=is_untouched, postgresql_where=is_untouched)
+Index("held_trials", trials.c.study_id, trials.c.expires, sqlite_where=is_held, postgresql_where=is_held)
 
 attempts = Table(
     "attempts",

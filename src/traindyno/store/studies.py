@@ -47,7 +47,8 @@ def create_study(
         if insert_study(connection, candidate, command, request, machine, now, hold):
             return get_study(connection, candidate, now)
     taken = get_study(connection, str(name), now)
-    raise taken_name(taken.name, resume_command(taken.name, taken.request))
+    resuming = resume_command(taken.name, taken.request)
+    raise taken_name(taken.name, resuming, failed=taken.state == "failed")
 
 
 def _unheard(connection: Connection, name: str | None, request: Request, hold: Hold) -> str | None:
@@ -134,9 +135,11 @@ def release_study(connection: Connection, name: str, owner: str, now: float) -> 
 
     Where others have trials of it in their hands, it goes on: it is theirs now.
     """
+    study_id = connection.scalar(select(studies.c.id).where(studies.c.name == name, studies.c.owner == owner))
+    if study_id is None:
+        return
     lock_study(connection, name)
     held = update(studies).where(studies.c.name == name, studies.c.owner == owner)
-    study_id = connection.scalar(select(studies.c.id).where(studies.c.name == name))
     heirs = [hold for hold in living_holds(connection, study_id, now) if hold.owner != owner]
     if heirs:
         connection.execute(held.values(owner=heirs[0].owner, expires=heirs[0].expires))
@@ -172,7 +175,9 @@ def living_holds(connection: Connection, study_id: int | None, now: float) -> li
 
 
 def touch_study(connection: Connection, study_id: int, now: float) -> None:
-    connection.execute(update(studies).where(studies.c.id == study_id).values(updated=moment_text(now)))
+    """Once in a second is enough, and spares those who keep results of one study from waiting for each other."""
+    untouched = studies.c.id == study_id, studies.c.updated < moment_text(now)
+    connection.execute(update(studies).where(*untouched).values(updated=moment_text(now)))
 
 
 def _select_studies() -> Select[Any]:

@@ -1,5 +1,6 @@
 """Trials in the database: queued once, leased to one runner at a time, committed for good."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, insert, select, update
@@ -13,6 +14,8 @@ from traindyno.store.rows import REPEATABLE, Lease, StaleLeaseError
 from traindyno.store.schema import attempts, trials
 from traindyno.store.stored import moment_text, read_stored
 from traindyno.store.studies import lock_study, touch_study
+
+MOST_IN_A_STATEMENT = 500
 
 
 def enqueue_trial(connection: Connection, study_id: int, spec: TrialSpec, ordinal: int) -> int:
@@ -92,10 +95,16 @@ def committed_trials(connection: Connection, study_id: int) -> list[TrialRecord]
     return [_record(text) for text in connection.scalars(ordered)]
 
 
-def latest_result(connection: Connection, trial_id: int) -> TrialRecord:
-    """The latest result of a trial that has one."""
-    results = select(attempts.c.record).select_from(trials).join(attempts, latest_attempt())
-    return _record(connection.scalars(results.where(trials.c.id == trial_id)).one())
+def latest_results(connection: Connection, trial_ids: Sequence[int]) -> dict[int, TrialRecord]:
+    """The latest result of each of these trials that has one."""
+    results = select(trials.c.id, attempts.c.record).select_from(trials).join(attempts, latest_attempt())
+    found = (connection.execute(results.where(trials.c.id.in_(some))) for some in _batched(trial_ids))
+    return {row.id: _record(row.record) for rows in found for row in rows}
+
+
+def _batched(values: Sequence[int]) -> Iterator[Sequence[int]]:
+    """In parts that one statement can name."""
+    return (values[place : place + MOST_IN_A_STATEMENT] for place in range(0, len(values), MOST_IN_A_STATEMENT))
 
 
 def committed_moments(connection: Connection, study_id: int) -> dict[str, str]:

@@ -8,12 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from app.round_files import sizes_round
 from traindyno.app.attempt import TrialFailedError
 from traindyno.app.context import Context
 from traindyno.app.rounds.partners import check_processes
 from traindyno.app.rounds.requests import request_of
 from traindyno.app.rounds.run import driving, run_round
-from traindyno.app.shared_study import TAKEN_OVER, stopping
+from traindyno.app.shared_study import TAKEN_OVER
+from traindyno.app.stopping import stopping
 from traindyno.core.answers import Document
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.events import Event, Notice, TrialStarted
@@ -25,31 +27,7 @@ from traindyno.runner.protocol import Runner, Watcher
 from traindyno.search.rounds.strategy import RoundStrategy
 from traindyno.store.ledger import Ledger, owner_here
 
-ROUND = """
-name = "sizes"
-[goal]
-kind = "effect"
-[job]
-model = "mlp:64"
-data = "digits:"
-epochs = 10
-schedule = "constant"
-[budget]
-trials = 4
-[seeds]
-gate = 2
-[target.batch_size]
-values = [64, 32]
-[nuisance.learning_rate]
-low = 0.01
-high = 1.0
-scale = "log"
-[fixed.momentum]
-value = 0.9
-[incumbent]
-batch_size = 64
-learning_rate = 0.03
-"""
+ROUND = sizes_round(trials=4, fixed="[fixed.momentum]\nvalue = 0.9\n")
 
 
 def asked(runner: str = "simulated") -> RoundRequest:
@@ -111,9 +89,8 @@ def _lease_and_die(store: str) -> None:
         study, _ = ledger.take_part("sizes", "round run", request, None, lambda _: request, owner_here(), 3600)
         proposal = RoundStrategy(request, template).ask([], [])
         assert proposal is not None
-        trial = ledger.enqueue_if(study.id, proposal.spec, 1, known_trials=0)
-        assert trial is not None
-        assert ledger.lease(trial, owner_here(), 3600) is not None
+        assert ledger.enqueue_all_if(study.id, [proposal.spec], known_trials=0)
+        assert ledger.lease_next(study.id, owner_here(), 3600) is not None
 
 
 def test_the_run_of_a_process_that_died_is_taken_over_first(tmp_path: Path) -> None:
@@ -169,7 +146,8 @@ def test_a_result_that_comes_too_late_is_left_to_whoever_took_over_and_the_round
     store, heard = str(tmp_path / "traindyno.db"), list[Event]()
     with driving(asked(), Context(store=store, emit=heard.append)) as (study, strategy):
         study.workshop = replace(study.workshop, runner=Thief(study.workshop.runner, store))
-        records = study.drive(strategy)
+        study.drive(strategy)
+        records = study.records
     assert len(records) == 2 + 2 * 4
     assert records[0].seconds == 0.125
     assert [event.text for event in heard if isinstance(event, Notice) and "came too late" in event.text]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 
 from traindyno.analysis.cautions import cautions
-from traindyno.analysis.rounds.arms import is_inside
+from traindyno.analysis.rounds.arms import all_inside
 from traindyno.analysis.rounds.next_steps import writes_file
 from traindyno.analysis.rounds.trials import best_first, round_trials, tuning
 from traindyno.analysis.rounds.words import arm_words, is_share, with_own_figures
@@ -18,7 +18,8 @@ from traindyno.app.rounds.agreement import agreed_round
 from traindyno.app.rounds.hours import bounded
 from traindyno.app.rounds.partners import beside, check_processes, further_processes, sharing_cpus
 from traindyno.app.rounds.requests import check_round_request
-from traindyno.app.shared_study import SharedStudy, open_shared
+from traindyno.app.shared_opening import open_shared
+from traindyno.app.shared_study import SharedStudy
 from traindyno.app.specs import first_spec
 from traindyno.app.study import machine_differences
 from traindyno.app.workshop import open_workshop
@@ -41,23 +42,35 @@ def run_round(request: RoundRequest, context: Context, processes: int = 1) -> Do
     """
     check_processes(processes, request.bench)
     with sharing_cpus(processes, request.bench), driving(request, context, processes) as (study, strategy):
-        assert isinstance(study.row.request, RoundRequest)
         further = further_processes(processes, study.workshop)
         with beside(further, request, context, study.workshop.log_folder / study.row.name):
             study.drive(strategy)
-        request = msgspec.structs.replace(study.row.request, bench=study.workshop.bench)
-        answer = _concluded(study, request)
-        # How runs failed is told by the answer itself.
-        succeeded = [record for record in study.records if record.ok]
-        warnings = (
-            *_gate_warning(answer),
-            *_unseen(request.round, answer),
-            *_elsewhere(study),
-            *_unlike_machines(succeeded),
-            *request.lints,
-            *cautions(succeeded),
-        )
-        return finished_document(study, request, answer, warnings, _hint(study, request, answer, context.moved))
+        return _told(study, context)
+
+
+def help_round(request: RoundRequest, context: Context) -> None:
+    """Take part in a round that others began; where nobody else has said what it has shown, do."""
+    with driving(request, context) as (study, strategy):
+        study.drive(strategy)
+        if not study.is_concluded:
+            _told(study, context)
+
+
+def _told(study: SharedStudy, context: Context) -> Document:
+    """What the round has shown, written down. How runs failed is told by the answer itself."""
+    assert isinstance(study.row.request, RoundRequest)
+    request = msgspec.structs.replace(study.row.request, bench=study.workshop.bench)
+    answer = _concluded(study, request)
+    succeeded = [record for record in study.records if record.ok]
+    warnings = (
+        *_gate_warning(answer),
+        *_unseen(request.round, answer),
+        *_elsewhere(study),
+        *_unlike_machines(succeeded),
+        *request.lints,
+        *cautions(succeeded),
+    )
+    return finished_document(study, request, answer, warnings, _hint(study, request, answer, context.moved))
 
 
 @contextmanager
@@ -101,7 +114,7 @@ def question_of(round: Round) -> str:
 
 def best_so_far(round: Round, records: Sequence[TrialRecord]) -> str | None:
     """The best score of the search, and its arm; null before there is one."""
-    inside = [each for each in tuning(round_trials(round, records)) if is_inside(round, each)]
+    inside = all_inside(round, tuning(round_trials(round, records)))
     best = next(iter(best_first(round.metric, inside)), None)
     if best is None or best.score is None:
         return None

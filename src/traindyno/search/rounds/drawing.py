@@ -8,21 +8,18 @@ from traindyno.core.rounds import Draw, Parameter, Round, RoundTrial, Value
 from traindyno.search.rounds.exploit import exploit
 from traindyno.search.rounds.halton import halton_point, stable_seed
 from traindyno.search.rounds.refined import Seen, refined
-from traindyno.search.rounds.slots import Slot, Taken, branch_in_turn, next_index, spent_slots
+from traindyno.search.rounds.slots import Book, Slot, branch_in_turn
 
 IMPOSSIBLE = ("diverged", "out_of_memory", "crashed", "timed_out")
 """Endings that come of the values. Of others, such as a full disk, nothing is learnt."""
 
 
-def draw_in(
-    round: Round, slot: Slot, draws: Sequence[Draw], trials: Sequence[RoundTrial], under_way: Sequence[Draw]
-) -> Draw:
-    """The run for a slot, from all runs of the round that have ended or are in someone's hands: `draws` are both."""
-    taken = {draw.slot for draw in draws}
+def draw_in(round: Round, slot: Slot, book: Book, trials: Sequence[RoundTrial], under_way: Sequence[Draw]) -> Draw:
+    """The run for a slot, from all runs of the round that have ended or are in someone's hands: the book has both."""
     if slot.phase == "exploit":
-        return _exploiting(round, slot.arm, taken, tuning(trials), under_way)
-    branch = branch_in_turn(round, slot.arm, spent_slots(round, draws))
-    index = next_index(taken, "search", slot.arm, branch)
+        return _exploiting(round, slot.arm, book, tuning(trials), under_way)
+    branch = branch_in_turn(round, slot.arm, book.counts)
+    index = book.next_index("search", slot.arm, branch)
     return Draw(
         phase="search", arm=slot.arm, branch=branch, index=index, values=search_values(round, slot.arm, branch, index)
     )
@@ -35,9 +32,9 @@ def search_values(round: Round, arm: str, branch: str, index: int) -> dict[str, 
     return _settled(round, arm, branch) | {each.name: value_at(each, point[each.name]) for each in dimensions}
 
 
-def _exploiting(round: Round, arm: str, taken: Taken, trials: Sequence[RoundTrial], under_way: Sequence[Draw]) -> Draw:
+def _exploiting(round: Round, arm: str, book: Book, trials: Sequence[RoundTrial], under_way: Sequence[Draw]) -> Draw:
     branch = _best_branch(round, arm, trials)
-    index = next_index(taken, "exploit", arm, branch)
+    index = book.next_index("exploit", arm, branch)
     here = [each for each in trials if _lies_in(round, arm, branch, each.draw)]
     plain = [_seen(each) for each in here if each.draw.phase == "search" and _tells(each)]
     higher = round.metric.higher_is_better

@@ -4,6 +4,7 @@ Several processes may ask at once. What each of them is told of the others' runs
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from traindyno.analysis.rounds.gate import judge_gate
 from traindyno.analysis.rounds.trials import round_trials
@@ -19,10 +20,10 @@ from traindyno.core.round_space import (
     planned_trials,
     values_of,
 )
-from traindyno.core.rounds import ALONE, Draw, Round, RoundTrial, Value
+from traindyno.core.rounds import ALONE, Draw, Floor, Round, RoundTrial, Value
 from traindyno.search.rounds.drawing import draw_in
 from traindyno.search.rounds.floors import floors_for
-from traindyno.search.rounds.slots import Slot, next_slot, spent_slots
+from traindyno.search.rounds.slots import Book, Slot, next_slot
 from traindyno.search.rounds.specs import spec_of
 from traindyno.search.strategy import Proposal
 
@@ -31,33 +32,70 @@ SEARCH_SEEDS = 1000
 SHOWN_VALUES = 4
 
 
+@dataclass
+class _Told:
+    """What a strategy was told, and what follows from it. Who asks for many tells the same and a little more."""
+
+    finished: Sequence[TrialRecord]
+    ended: list[TrialRecord]
+    trials: Sequence[RoundTrial]
+    is_open: bool
+    book: Book
+    running: Sequence[TrialSpec] = ()
+    under_way: list[Draw] = field(default_factory=list)
+    floors: dict[str, tuple[Floor, ...]] = field(default_factory=dict)
+
+    def is_part_of(self, finished: Sequence[TrialRecord], running: Sequence[TrialSpec]) -> bool:
+        """Whether only runs in someone's hands have been added. A list of what has ended may be another by now."""
+        is_same = isinstance(finished, tuple) and finished is self.finished
+        return is_same and list(running[: len(self.running)]) == self.running
+
+    def hear(self, running: Sequence[TrialSpec]) -> None:
+        added = _draws(running[len(self.running) :])
+        self.book.enter(added)
+        self.under_way += added
+        self.running = list(running)
+
+
 class RoundStrategy:
     """The strategy behind `round run`. The template says device, precision and limits."""
 
     def __init__(self, request: RoundRequest, template: TrialSpec) -> None:
         self._request, self._template = request, template
         self._round = request.round
+        self._told: _Told | None = None
 
     def ask(self, finished: Sequence[TrialRecord], running: Sequence[TrialSpec]) -> Proposal | None:
-        finished = _ended(finished)
-        under_way = _draws(running)
-        draws = [*_draws(record.spec for record in finished), *under_way]
-        taken, gate = {draw.slot for draw in draws}, self._gate()
-        if (waiting := next((draw for draw in gate if draw.slot not in taken), None)) is not None:
-            return self._gate_proposal(waiting, len(gate), draws)
-        trials = round_trials(self._round, finished)
-        if not self._is_open(gate, trials) or (slot := next_slot(self._round, spent_slots(self._round, draws))) is None:
+        told = self._hear(finished, running)
+        gate, expected = self._gate(), self._expected(told.book)
+        if (waiting := next((draw for draw in gate if draw.slot not in told.book.taken), None)) is not None:
+            return self._gate_proposal(waiting, len(gate), expected)
+        if not told.is_open or (slot := next_slot(self._round, told.book.counts)) is None:
             return None
-        draw = draw_in(self._round, slot, draws, trials, under_way)
+        draw = draw_in(self._round, slot, told.book, told.trials, told.under_way)
         spec = spec_of(
             self._request,
             self._template,
             configuration_of(self._round, draw.values),
             draw,
             self._request.bench.seed + SEARCH_SEEDS + draw.index,
-            floors_for(self._round, draw.arm, finished),
+            self._floors(told, draw.arm),
         )
-        return Proposal(spec=spec, reason=_reason(self._round, slot, draw), expected_trials=self._expected(draws))
+        return Proposal(spec=spec, reason=_reason(self._round, slot, draw), expected_trials=expected)
+
+    def _hear(self, finished: Sequence[TrialRecord], running: Sequence[TrialSpec]) -> _Told:
+        if self._told is None or not self._told.is_part_of(finished, running):
+            ended, book = _ended(finished), Book(self._round)
+            trials = round_trials(self._round, ended)
+            book.enter(_draws(record.spec for record in ended))
+            self._told = _Told(finished, ended, trials, self._is_open(self._gate(), trials), book)
+        self._told.hear(running)
+        return self._told
+
+    def _floors(self, told: _Told, arm: str) -> tuple[Floor, ...]:
+        if arm not in told.floors:
+            told.floors[arm] = floors_for(self._round, arm, told.ended)
+        return told.floors[arm]
 
     def _gate(self) -> list[Draw]:
         """The incumbent with one seed after the other."""
@@ -66,11 +104,11 @@ class RoundStrategy:
         arm = label_of(values[target.name]) if target is not None and target.name in values else ALONE
         return [Draw(phase="gate", arm=arm, index=index, values=values) for index in range(gate_runs(self._round))]
 
-    def _gate_proposal(self, draw: Draw, runs: int, draws: Sequence[Draw]) -> Proposal:
+    def _gate_proposal(self, draw: Draw, runs: int, expected_trials: int) -> Proposal:
         seed = self._request.bench.seed + draw.index
         spec = spec_of(self._request, self._template, incumbent_of(self._round), draw, seed)
         reason = f"the incumbent as it is, seed {draw.index + 1} of {runs}"
-        return Proposal(spec=spec, reason=reason, expected_trials=self._expected(draws))
+        return Proposal(spec=spec, reason=reason, expected_trials=expected_trials)
 
     def _is_open(self, gate: Sequence[Draw], trials: Sequence[RoundTrial]) -> bool:
         """Whether tuning may begin: every run of the gate has ended, and nothing is wrong with them."""
@@ -78,10 +116,8 @@ class RoundStrategy:
             return False
         return not gate or judge_gate(self._round, trials).state != "failed"
 
-    def _expected(self, draws: Sequence[Draw]) -> int:
-        tuned = [draw for draw in draws if draw.phase != "gate"]
-        elsewhere = len(tuned) - len(spent_slots(self._round, tuned))
-        return max((planned_trials(self._round) or 0) + elsewhere, len(draws) + 1)
+    def _expected(self, book: Book) -> int:
+        return max((planned_trials(self._round) or 0) + book.elsewhere, book.runs + 1)
 
 
 class AdoptStrategy:
