@@ -5,7 +5,9 @@ emulated devices that normalise over a quarter of the batch each; `whole`: the s
 pre-train on the classes 0 to 4, then learn 5 to 9 by the head alone or by the whole network, several seeds each. Goal:
 accuracies between 60 and 90 %, so that differences can show.
 
-    python benchmarks/accuracy_tables.py [--parts batches,whole,tuning] [--seeds 3] [--also earlier.json]
+    python benchmarks/accuracy_tables.py [--parts batches,whole,tuning] [--also earlier.json] [--folder DATA]
+
+A table that was cut is gone on with where its data and studies are kept, in the `--folder`.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -49,19 +52,25 @@ def halve(folder: Path, target: Path, first_half: bool) -> Path:
 
 
 def batches_part(part: str, folder: Path, options: argparse.Namespace) -> Row:
-    """The tool's own command, with the table and the picture that it exports."""
-    name, json_file = f"accuracy_{part}_{options.label}", options.out / f"accuracy_{part}_{options.label}.json"
-    command = [sys.executable, "-m", "traindyno", "accuracy", "--model", MODEL, "--image-size", str(IMAGE_SIZE)]
+    """The tool's own command, with the table that it exports, and the picture where this machine can draw one."""
+    name, store = f"accuracy_{part}_{options.label}", f"{folder}/{part}.db"
+    json_file = options.out / f"{name}.json"
+    command = ["resume", name] if Path(store).exists() else asked(part, name, folder, options)
+    command += ["--export-json", str(json_file), "--export-markdown", str(options.out / f"{name}.md")]
+    command += ["--no-report", "--store", store]
+    if find_spec("vl_convert"):
+        command += ["--export-png", str(options.out / f"{name}.png")]
+    start = time.monotonic()
+    subprocess.run([sys.executable, "-m", "traindyno", *command], check=True)
+    return {"part": part, "seconds": time.monotonic() - start, "answer": results.answer_of(json_file)}
+
+
+def asked(part: str, name: str, folder: Path, options: argparse.Namespace) -> list[str]:
+    command = ["accuracy", "--name", name, "--model", MODEL, "--image-size", str(IMAGE_SIZE)]
     command += ["--data", f"cifar10:{folder}", "--device", options.device, "--optimizer", "adam"]
     command += ["--weight-decay", "1e-4", "--epochs", str(options.epochs), "--seeds", str(options.seeds)]
     command += ["--batch-size", ",".join(map(str, SIZES)), "--lr", f"{RATE_AT_32}@{SIZES[0]}", "--lr-rule", "linear"]
-    command += ["--emulate-devices", "4"] if part == "batches" else []
-    command += ["--export-json", str(json_file), "--export-markdown", str(options.out / f"{name}.md")]
-    command += ["--export-png", str(options.out / f"{name}.png"), "--no-report", "--store", f"{folder}/tables.db"]
-    start = time.monotonic()
-    subprocess.run(command, check=True)
-    answer = results.answer_of(json_file)
-    return {"part": part, "seconds": time.monotonic() - start, "answer": answer}
+    return command + (["--emulate-devices", "4"] if part == "batches" else [])
 
 
 def tuning_part(folder: Path, options: argparse.Namespace) -> Row:
@@ -123,7 +132,8 @@ def main() -> None:
     rows = results.earlier_rows(options.also)
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary) / "set"
-        make_data(folder, options.images)
+        if not folder.exists():
+            make_data(folder, options.images)
         for part in options.parts:
             if any(row["part"] == part for row in rows):
                 continue

@@ -1,23 +1,33 @@
 #!/usr/bin/env bash
 # What is inside a step, made by the tool: switches of three models at two batch sizes, InceptionV3 with and without
 # mixed precision, the anatomy of ResNet-50 by batch size in training and inference, and three minutes of soak.
-#     benchmarks/step_tables.sh FOLDER [switches|inception|anatomy|soak] [MODEL BATCH]
+#     benchmarks/step_tables.sh FOLDER [switches|inception|anatomy|soak|pictures] [MODEL BATCH]
+# A study that was cut is gone on with. The pictures are drawn from the store in FOLDER, elsewhere too: a bare GPU
+# machine cannot draw.
 set -euo pipefail
-out=${1:?name a folder}; what=${2:-switches inception anatomy soak}
-run="python3 -m traindyno"
+out=${1:?name a folder}; what=${2:-switches inception anatomy soak pictures}; mkdir -p "$out"
+run="${PYTHON:-python3} -m traindyno"
 store="$out/step_tables.db"
-export_to() { echo --export-json "$out/$1.json" --export-markdown "$out/$1.md" --export-png "$out/$1.png" --store "$store" --no-report --name "$1"; }
+to() { echo --export-json "$out/$1.json" --export-markdown "$out/$1.md" --store "$store" --no-report; }
+measure() {  # NAME COMMAND ...: begin the study of that name, or finish it
+  local name=$1; shift
+  if [ -f "$store" ] && $run studies --store "$store" --json | grep -q "\"$name\""; then
+    $run resume "$name" $(to "$name")
+  else
+    $run "$@" --name "$name" $(to "$name")
+  fi
+}
 case " $what " in *" switches "*)
   for model in ${3:-resnet50 mobilenet_v2 vit_b_16}; do
     for size in ${4:-256 32}; do
-      $run switches --model torchvision:$model --batch-size $size --trial-seconds 1.5s $(export_to switches_${model}_${size}_h200)
+      measure switches_${model}_${size}_h200 switches --model torchvision:$model --batch-size $size --trial-seconds 1.5s
     done
   done
 esac
 case " $what " in *" inception "*)
   for precision in fp32 bf16 fp16; do
-    $run throughput --model torchvision:inception_v3 --image-size 299 --batch-size 32,64,128 --precision $precision \
-      --trial-seconds 2s $(export_to inception_v3_${precision}_h200)
+    measure inception_v3_${precision}_h200 throughput --model torchvision:inception_v3 --image-size 299 --batch-size 32,64,128 \
+      --precision $precision --trial-seconds 2s
     $run plan --from inception_v3_${precision}_h200 --examples 50000 --epochs 30 --store "$store" \
       --export-markdown "$out/inception_v3_${precision}_30_epochs_h200.md"
   done
@@ -25,11 +35,15 @@ case " $what " in *" inception "*)
 esac
 case " $what " in *" anatomy "*)
   for mode in train infer; do
-    $run anatomy --model torchvision:resnet50 --mode $mode --batch-size 1,8,32,64,128,256 --repeats 2 --trial-seconds 2s \
-      $(export_to anatomy_resnet50_${mode}_h200)
+    measure anatomy_resnet50_${mode}_h200 anatomy --model torchvision:resnet50 --mode $mode --batch-size 1,8,32,64,128,256 \
+      --repeats 2 --trial-seconds 2s
   done
 esac
 case " $what " in *" soak "*)
-  $run soak --minutes 3 --model torchvision:resnet50 --batch-size 256 --precision bf16 --set memory_format=channels_last \
-    $(export_to soak_resnet50_h200)
+  measure soak_resnet50_h200 soak --minutes 3 --model torchvision:resnet50 --batch-size 256 --precision bf16 --set memory_format=channels_last
+esac
+case " $what " in *" pictures "*)
+  for document in "$out"/*_h200.json; do
+    $run report "$(basename "$document" .json)" "${document%.json}.png" --store "$store"
+  done
 esac

@@ -3,7 +3,8 @@
 The grid is {fp32, bf16, fp16} × {contiguous, channels last} × {not compiled, default, reduce-overhead}, each cell in a
 fresh process. Then the tool answers, and the grid's winner and the tool's choice are measured again, taking turns. The
 goal is at least 97 % of the winner's speed. The result is written after every cell, and `--also` goes on where an
-earlier run was cut.
+earlier run was cut. With `--answers` the tool is not asked again: its answers are read from the documents that
+step_tables.sh exported to that folder.
 
     python benchmarks/switch_regret.py [--model torchvision:resnet50] [--sizes 256,32] [--also earlier.json]
 """
@@ -12,6 +13,7 @@ import argparse
 import itertools
 import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -93,6 +95,11 @@ def fill(rig: Rig, row: Row, keep: Any) -> None:
 
 def ask(row: Row, options: argparse.Namespace) -> None:
     """What the tool recommends, as the changes to torch's defaults."""
+    if options.answers is not None:
+        name = options.model.partition(":")[2]
+        found = results.answer_of(options.answers / f"switches_{name}_{row['batch_size']}_h200.json")
+        row |= {"ours": found["recommended"], "seconds": found["seconds"], "answer": found}
+        return
     request = SwitchesRequest(
         workload=WorkloadSpec(model=options.model, image_size=options.image_size),
         bench=Bench(device=options.device),
@@ -125,6 +132,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[256, 32])
     parser.add_argument("--trial-seconds", type=float, default=2.0)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--answers", type=Path, help="folder of step_tables.sh, whose answers are judged")
     results.continues(parser)
     options = parser.parse_args()
     kind = "cpu" if options.device == "cpu" else "gpu"

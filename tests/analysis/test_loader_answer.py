@@ -7,9 +7,11 @@ from search.fake_loader import FakeMachine, loader_template, run_loader
 from traindyno.analysis.loader_answer import conclude_loader
 from traindyno.analysis.loader_budget import LoaderRoom
 from traindyno.analysis.loader_expected import expected_rates
+from traindyno.analysis.loader_trials import LoaderTrials, chosen_settings
 from traindyno.core.answers import LoaderAnswer, LoaderEffect
 from traindyno.core.codec import encode
 from traindyno.core.errors import NothingMeasuredError
+from traindyno.core.loading import Feed
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import Bench, LoaderRequest
@@ -50,6 +52,45 @@ def test_a_model_that_is_fed_well_needs_no_more_workers() -> None:
     assert answer.share_of_resident == pytest.approx(1.0, abs=0.03)
     assert said(answer, "of what the model can take; more would not help")
     assert answer.trials <= 4
+
+
+def held_up(record: TrialRecord) -> TrialRecord:
+    """The same trial, in which every fifth block lasts half as long again."""
+    if record.measurement is None or record.spec.kind == "probe":
+        return record
+    blocks = tuple(
+        msgspec.structs.replace(block, seconds=block.seconds * (1.5 if number % 5 == 3 else 1.0))
+        for number, block in enumerate(record.measurement.blocks)
+    )
+    return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, blocks=blocks))
+
+
+def test_batches_that_come_late_now_and_then_make_the_epoch_longer() -> None:
+    machine = FakeMachine(stages=LIGHT, step_seconds=0.3, transfer_seconds=0.0, noise=0.001)
+    history = study(machine)
+    even, uneven = (
+        conclude_loader(request(machine), trials, usable_cpus=8) for trials in (history, [*map(held_up, history)])
+    )
+    assert uneven.examples_per_second == pytest.approx(even.examples_per_second / 1.1)
+    assert uneven.ci95[0] < uneven.examples_per_second < uneven.ci95[1]
+    assert uneven.share_of_resident == pytest.approx(1 / 1.1, rel=0.01)
+    epochs = [answer.points[-1].epoch_seconds or 0.0 for answer in (even, uneven)]
+    starts = [answer.points[-1].start_up_seconds or 0.0 for answer in (even, uneven)]
+    assert epochs[1] - starts[1] == pytest.approx(1.1 * (epochs[0] - starts[0]))
+    assert not said(uneven, "more would not help")
+
+
+def test_workers_that_deliver_in_bursts_are_chosen_by_what_they_sustain() -> None:
+    machine = FakeMachine(stages=LIGHT, step_seconds=0.3, transfer_seconds=0.0, noise=0.0)
+    spec = msgspec.structs.replace(loader_template(), feed=Feed(supply="loader"))
+    fed = [
+        machine.run(msgspec.structs.replace(spec, settings=msgspec.structs.replace(spec.settings, num_workers=count)))
+        for count in (2, 4)
+    ]
+    for few, chosen in ((fed[0], 2), (held_up(fed[0]), 4)):
+        settings = chosen_settings(LoaderTrials(with_model=True, searched=(few, fed[1])))
+        assert settings is not None
+        assert settings.num_workers == chosen
 
 
 def test_a_loader_that_is_the_limit_names_its_largest_stage() -> None:

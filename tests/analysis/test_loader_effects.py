@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from search.fake_loader import FakeMachine, loader_template
+from search.fake_loader import FakeMachine, blocks_of, loader_template
 from traindyno.analysis.loader_effects import Comparison, read_comparison
 from traindyno.analysis.loader_trials import LoaderTrials
 from traindyno.core.loading import Feed
@@ -22,7 +22,7 @@ def trial(settings: Settings, repeat: int, seconds: float) -> TrialRecord:
     record = FakeMachine().run(spec)
     assert record.measurement is not None
     measured = msgspec.structs.replace(
-        record.measurement, step_seconds=seconds, ci95=(seconds * 0.999, seconds * 1.001)
+        record.measurement, step_seconds=seconds, blocks=blocks_of(seconds, spread=0.002)
     )
     return msgspec.structs.replace(record, measurement=measured)
 

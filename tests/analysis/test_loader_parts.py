@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from search.fake_loader import FakeMachine, loader_template
 from traindyno.analysis.loader_fit import read_parts
-from traindyno.analysis.loader_parts import ASSUMED_HAND_OFF_SECONDS, LoaderParts
+from traindyno.analysis.loader_grid import with_any_probe
+from traindyno.analysis.loader_parts import ASSUMED_HAND_OFF_SECONDS, LoaderParts, measured_seconds
+from traindyno.analysis.loader_trials import LoaderTrials
 from traindyno.core.loading import Feed
-from traindyno.core.records import TrialKind, TrialRecord, TrialSpec
+from traindyno.core.records import Block, TrialKind, TrialRecord, TrialSpec
 
 
 def trial(machine: FakeMachine, kind: TrialKind, workers: int = 0, **feed: object) -> TrialRecord:
@@ -49,6 +51,24 @@ def test_a_probe_tells_load_step_and_transfer() -> None:
     assert parts.load_cpu_share == pytest.approx(0.8)
     assert parts.step_seconds == pytest.approx(0.05)
     assert parts.transfer_seconds == pytest.approx(0.002)
+
+
+def test_batches_that_take_longer_now_and_then_count_in_what_a_batch_costs() -> None:
+    """Every fifth takes twice as long: the simulation must come to the same sum, of whatever size the batches are."""
+    probe = trial(quiet(), "probe")
+    assert probe.measurement is not None
+    blocks = tuple(Block(steps=1, seconds=0.2 if number % 5 else 0.4) for number in range(20))
+    measurement = msgspec.structs.replace(probe.measurement, step_seconds=0.2, blocks=blocks)
+    probe = msgspec.structs.replace(probe, measurement=measurement)
+    parts = read_parts([probe], 8)
+    assert parts is not None
+    assert parts.load_seconds == pytest.approx(0.24)
+    assert parts.load_seconds * max(parts.load_pattern) == pytest.approx(0.4)
+    larger = msgspec.structs.replace(loader_template(batch_size=128), kind="load")
+    trials = LoaderTrials(with_model=False, searched=(quiet().run(larger),))
+    scaled = with_any_probe(trials, [probe]).probe
+    assert scaled is not None
+    assert measured_seconds(scaled) == pytest.approx(0.48)
 
 
 def test_the_hand_over_is_assumed_until_a_trial_tells_it() -> None:

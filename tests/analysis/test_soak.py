@@ -106,6 +106,53 @@ def test_neither_noise_nor_a_steady_drift_is_taken_for_a_sudden_change(likeness:
     assert sum(change is not None for change in found) <= 3
 
 
+def stepped(seed: int, percent: float, seconds: int) -> list[tuple[float, float]]:
+    """A rate that falls by 3 % in the middle, and drifts besides by so much of its median."""
+    return [(at, rate * (1.0 if at < seconds / 2 else 0.97)) for at, rate in quiet(seed, percent, seconds)]
+
+
+def quiet(seed: int, percent: float, seconds: int) -> list[tuple[float, float]]:
+    factor, speed = correlated(seed, 0.0, 0.01), falling(percent, seconds)
+    return [(float(at), 1000 * speed(at) * factor()) for at in range(seconds)]
+
+
+@pytest.mark.parametrize("percent", [0.0, -0.15])
+def test_a_change_at_once_is_not_told_as_a_drift_too_and_hides_none(percent: float) -> None:
+    """A run that is slower in its second half would have a steep line through all of it."""
+    held = []
+    for seed in range(100):
+        run = stepped(seed, percent, 600)
+        if (change := sudden_change(run)) is not None:
+            drift = drift_of(run, change.at_seconds)
+            assert drift is not None
+            held.append(drift[1][0] <= percent <= drift[1][1])
+    assert len(held) >= 50
+    assert sum(held) / len(held) >= 0.89
+
+
+def test_what_changed_at_once_is_in_the_answer_and_the_drift_is_what_there_is_besides() -> None:
+    answer = concluded(record(seconds=600, speed=lambda at: 1.0 if at < 330 else 0.97, spread=0.01, likeness=0.0))
+    assert answer.change_ratio == pytest.approx(0.97, abs=0.005)
+    assert answer.change_seconds == pytest.approx(330, abs=20)
+    assert told(answer.verdicts, "Besides, no steady drift is shown")
+
+
+def test_what_drifts_beside_a_change_is_no_part_of_it() -> None:
+    """The halves differ by 10 % at once, and by another 2 % that came bit by bit."""
+    answer = concluded(record(seconds=660, speed=lambda at: (1.0 if at < 360 else 0.9) - 0.004 * (at - 60) / 60))
+    assert answer.change_ratio == pytest.approx(0.88 / 0.98, abs=0.006)
+    assert told(answer.verdicts, "Throughput fell all at once, by 10.")
+    assert told(answer.verdicts, "Besides, throughput fell 0.4", "% per minute (")
+
+
+def test_a_small_drift_of_a_long_run_keeps_its_figures() -> None:
+    """Two percent in eight hours."""
+    hours = 8 * 3600.0
+    run = record(seconds=hours, speed=lambda at: 1 - 0.02 * at / hours, spread=0.01, likeness=0.0)
+    sentence = next(each for each in concluded(run, run_seconds=hours).verdicts if "Throughput fell" in each)
+    assert "fell 0.0042 % per minute (0.004" in sentence
+
+
 @pytest.mark.parametrize(
     ("speed", "how", "ratio"),
     [

@@ -5,7 +5,7 @@ import random
 import msgspec
 import pytest
 
-from search.fake_loader import FakeMachine, loader_template, run_loader
+from search.fake_loader import FakeMachine, blocks_of, loader_template, run_loader
 from traindyno.analysis.stall_commands import prepare_command, stalls_command
 from traindyno.analysis.stall_runs import COLD, WARM, run_name
 from traindyno.analysis.stalls import conclude_stalls
@@ -62,9 +62,19 @@ def taking(machine: FakeMachine, name: str, seconds: tuple[float | None, ...]) -
     for record in study(machine):
         same = run_name(record.spec, made.workload.data, 64) == name
         planted = seconds[record.spec.repeat] if same else None
-        fields = {} if planted is None else {"step_seconds": planted, "ci95": (planted * 0.999, planted * 1.001)}
+        fields = {} if planted is None else {"step_seconds": planted, "blocks": blocks_of(planted, spread=0.002)}
         history.append(changed(record, **fields))
     return history
+
+
+def held_up(record: TrialRecord) -> TrialRecord:
+    """The same trial, in which every fifth block holds a batch that came late: it lasts half as long again."""
+    assert record.measurement is not None
+    blocks = tuple(
+        msgspec.structs.replace(block, seconds=block.seconds * (1.5 if number % 5 == 3 else 1.0))
+        for number, block in enumerate(record.measurement.blocks)
+    )
+    return changed(record, blocks=blocks)
 
 
 PLANTED = {
@@ -102,6 +112,24 @@ def test_the_shares_of_the_step_are_those_that_were_planted() -> None:
     assert answer.stall_share_ci95[0] <= answer.stall_share <= answer.stall_share_ci95[1]
     assert cause(answer, "decode").exposed_share == pytest.approx(0.75 * 0.875, abs=0.02)
     assert cause(answer, "fetch").exposed_share == pytest.approx(0.25 * 0.875, abs=0.02)
+
+
+def test_a_stall_that_comes_now_and_then_is_one() -> None:
+    """The middle block of the loader's is as fast as with resident data; an epoch is a tenth longer."""
+    machine = FakeMachine(stages=LIGHT, transfer_seconds=0.0, noise=0.001, jitter=0.0)
+    history = [held_up(record) if record.spec.feed.supply == "loader" else record for record in study(machine)]
+    answer = conclude_stalls(request(machine), history, usable_cpus=machine.cpus)
+    assert answer.bound.startswith("data: ")
+    assert answer.stall_share == pytest.approx(0.1 / 1.1, abs=0.005)
+    assert answer.runs["warm"].step_seconds == pytest.approx(1.1 * answer.runs["resident"].step_seconds, rel=0.005)
+    assert not said(answer, "the loader is hidden behind the step")
+
+
+def test_what_disturbs_resident_and_fed_steps_alike_is_no_stall() -> None:
+    machine = FakeMachine(stages=LIGHT, transfer_seconds=0.0, noise=0.001, jitter=0.0)
+    answer = conclude_stalls(request(machine), [held_up(each) for each in study(machine)], usable_cpus=machine.cpus)
+    assert answer.bound == "compute"
+    assert answer.stall_share < 0.01
 
 
 def test_the_exposed_causes_add_up_to_the_stall() -> None:

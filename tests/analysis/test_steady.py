@@ -1,10 +1,13 @@
+import math
 import random
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traindyno.analysis.steady import precise_enough, steady_from
+from traindyno.analysis.intervals import median_interval
+from traindyno.analysis.steady import enough, precise_enough, steady_from
 
 
 def noisy(level: float, count: int, noise: float, seed: int = 0) -> list[float]:
@@ -102,3 +105,43 @@ def test_more_samples_make_the_same_noise_precise() -> None:
     blocks = noisy(0.1, 400, 0.03)
     assert not precise_enough(blocks[:10], 0.01)
     assert precise_enough(blocks, 0.01)
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.015, 0.02])
+def test_the_interval_at_the_moment_of_stopping_holds_the_truth_about_as_often_as_it_says(noise: float) -> None:
+    """In 94 to 95 of 100 cases of independent blocks; to stop at the first narrow interval brought it down to 89."""
+    held = 0
+    for seed in range(300):
+        low, high = median_interval(until_enough(noise, seed))
+        held += low <= 1.0 <= high
+    assert held >= 0.92 * 300
+
+
+def until_enough(noise: float, seed: int, most: int = 50) -> list[float]:
+    """The blocks that count of a trial that ends when it may, or after the most blocks."""
+    source = random.Random(seed)
+    blocks: list[float] = []
+    while len(blocks) < most and not enough(blocks, 8, partial(precise_enough, relative_interval=0.01)):
+        blocks.append(math.exp(source.gauss(0, noise)))
+    return blocks[steady_from(blocks) or 0 :]
+
+
+def test_quiet_blocks_are_enough_when_there_are_just_as_many_as_wanted() -> None:
+    precise = partial(precise_enough, relative_interval=0.01)
+    assert not enough([0.1] * 7, 8, precise)
+    assert enough([0.1] * 8, 8, precise)
+
+
+def test_an_interval_that_is_narrow_for_the_first_time_is_not_enough() -> None:
+    precise = partial(precise_enough, relative_interval=0.01)
+    blocks = [1.0, 1.02, 1.0, 0.98, *[1.0] * 8]
+    first = next(count for count in range(8, 13) if precise(blocks[:count]))
+    assert not enough(blocks[:first], 8, precise)
+    assert enough(blocks[: first + 1], 8, precise)
+
+
+def test_at_least_twice_as_many_blocks_count_as_were_discarded() -> None:
+    precise = partial(precise_enough, relative_interval=0.01)
+    slow = [0.2] * 6
+    assert not enough([*slow, *[0.1] * 10], 8, precise)
+    assert enough([*slow, *[0.1] * 13], 8, precise)

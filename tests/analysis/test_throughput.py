@@ -81,10 +81,12 @@ def test_other_failures_and_a_dropped_size_are_mentioned() -> None:
     assert texts[-1].startswith("Batch 1 was left out")
 
 
-def test_start_up_is_building_plus_what_the_first_step_takes_beyond_a_step() -> None:
+def test_start_up_is_building_plus_what_the_first_steps_take_beyond_as_many_usual_ones() -> None:
     records = [
         ran(8, 0.1, start_up_seconds=1.0, first_step_seconds=3.1),
         ran(16, 0.1, start_up_seconds=1.0, first_step_seconds=0.05),
     ]
     assert start_up_seconds(records) == pytest.approx((4.0 + 1.0) / 2)
+    recorded = ran(8, 0.1, start_up_seconds=1.0, first_step_seconds=3.1, warm_up_seconds=6.0)
+    assert start_up_seconds([recorded]) == pytest.approx(1.0 + 3.0 + 5.0)
     assert start_up_seconds([failed(8)]) is None

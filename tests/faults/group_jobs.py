@@ -69,6 +69,15 @@ def slow_data():
     return Workload(model=Acting(lambda: None), dataset=SlowItems())
 
 
+def _averaged_later_still(state, bucket):
+    time.sleep(DELAY_SECONDS)
+    return _averaged_late(state, bucket)
+
+
+def slow_data_beside_slower_communication():
+    return Workload(model=Acting(lambda: None), dataset=SlowItems(), communication_hook=_averaged_later_still)
+
+
 def raises():
     def act():
         raise KeyError("the user's own mistake")

@@ -207,7 +207,7 @@ def nothing_gained() -> Document:
         speedup_ci95=(1.0, 1.0), bound_before="compute", bound_after="compute", offered=(),
         attempts=tuple(each for each in attempts() if not each.adopted), training_time=None,
         step_after=(), verdicts=(
-            "Nothing that was tried is faster than the baseline: a gain of 1.00, and nothing to change.",
+            "Nothing that was tried was shown to be faster than the baseline: a gain of 1.00, and nothing to change.",
             "The baseline is bound by compute.",
         ),
     )  # fmt: skip
@@ -220,8 +220,8 @@ def only_another_batch() -> Document:
     answer = find_answer(
         recommended=own, at_own_batch=own, near_equal=(), finalists=(own, free_batch()), speedup=1.0,
         speedup_ci95=(1.0, 1.0), bound_after="data: decode", training_time=None, step_after=(), verdicts=(
-            "Nothing that was tried is faster than the baseline at your batch of 256: a gain of 1.00, and nothing to "
-            "change.",
+            "Nothing that was tried was shown to be faster than the baseline at your batch of 256: a gain of 1.00, and "
+            "nothing to change.",
             "The baseline is bound by data: decode.",
         ),
     )  # fmt: skip

@@ -83,6 +83,17 @@ def test_what_is_unknown_is_left_out_of_the_picture() -> None:
     assert set(values(chart, "batch_size")) == {1}
 
 
+def test_signs_of_doubt_stay_in_the_picture_however_wide_the_interval() -> None:
+    points = curve()[:3]
+    wide = [msgspec.structs.replace(each, steady=False, ci95=(1.0, 50 * each.examples_per_second)) for each in points]
+    chart = chart_of(throughput_document(answer=throughput_answer(curve=tuple(wide))))
+    layers = [layer for layer in chart["vconcat"][0]["layer"] if "y" in layer["encoding"]]
+    axis = next(layer["encoding"]["y"] for layer in layers if layer["encoding"]["y"].get("field") == "rate")
+    signs = next(layer for layer in layers if layer["mark"].get("text") == "(!)")
+    places = [row[signs["encoding"]["y"]["field"]] for row in chart["datasets"][signs["data"]["name"]]]
+    assert max(places) < axis["scale"]["domain"][1]
+
+
 def test_a_saturation_outside_the_measured_sizes_does_not_stretch_the_chart() -> None:
     assert "saturated from 128" not in values(chart_of(failed_document()), "label")
 

@@ -104,7 +104,7 @@ def test_where_nothing_is_recommended_more_examples_per_second_at_another_batch_
     own = judged(baseline())
     none = predicted(
         recommended=own, at_own_batch=own, speedup=1.0, speedup_ci95=(1.0, 1.0),
-        verdicts=("Nothing that was tried is faster than the baseline at your batch of 256: a gain of 1.00.",),
+        verdicts=("Nothing was shown to be faster than the baseline at your batch of 256: a gain of 1.00.",),
     )  # fmt: skip
     shown = render_console(none, width=100)
     assert "with a batch of 512 it is" not in shown

@@ -11,7 +11,9 @@ import pytest
 from rich.cells import cell_len
 
 from report.find_documents import (
+    FAST,
     FIND,
+    FOLDER,
     OWN,
     attempts,
     baseline,
@@ -30,11 +32,11 @@ from report.find_documents import (
 )
 from report.pages import Page
 from report.snapshots import assert_snapshot
+from traindyno.analysis.find.placed import placed_finalists
 from traindyno.core.answers import Attempt, Document, Headroom, Remedy
 from traindyno.core.errors import UsageError
 from traindyno.core.setups import SettingsFile
 from traindyno.report.document import typed_answer
-from traindyno.report.finalists import placed_finalists
 from traindyno.report.found_settings import settings_file_of
 from traindyno.report.renderers import rendered
 from traindyno.report.renderers.console import render_console
@@ -153,9 +155,11 @@ def test_with_the_batch_free_the_own_batch_stands_beside_it() -> None:
 
 def test_a_gain_of_one_is_an_answer_and_has_nothing_to_copy() -> None:
     document = nothing_gained()
-    assert shown(document)[2] == document.answer.verdicts[0]
-    (table,) = tables_of(document)
+    assert " ".join(shown(document)[2:4]) == document.answer.verdicts[0]
+    table, tried = tables_of(document)
     assert [(row.cells[0], row.tone) for row in table.rows] == [("baseline", "chosen")]
+    assert ("optimizer_kernel=fused", "1.004× (0.996 to 1.012)", "not faster") in [row.cells for row in tried.rows]
+    assert "more not tried, or ruled out" in tried.legend[-1]
     assert view_of(document).snippets(document) == ()
     assert "settings-to-copy" not in Page(render_html(document)).ids()
 
@@ -176,7 +180,8 @@ def test_where_nothing_was_tried_nobody_says_that_it_is_not_faster() -> None:
 def test_where_only_another_batch_is_faster_the_first_line_says_so() -> None:
     document = only_another_batch()
     told = (
-        "Nothing is faster at your batch of 256; with a batch of 512 it is 7.83 times as fast: 858 → 6,718 examples/s"
+        "Nothing was shown to be faster at your batch of 256; with a batch of 512 it is 7.83 times as fast: "
+        "858 → 6,718 examples/s"
     )
     for text in (render_console(document, width=200), render_markdown(document), Page(render_html(document)).text):
         assert told in text
@@ -203,7 +208,7 @@ def test_what_only_another_batch_gains_can_be_copied_and_is_marked() -> None:
 
 def test_where_only_another_batch_is_faster_it_is_shown_beside_the_baseline() -> None:
     document = only_another_batch()
-    finalists, changes = tables_of(document)
+    finalists, changes, _ = tables_of(document)
     assert [(row.cells[0], row.tone) for row in finalists.rows] == [("baseline", "chosen"), ("with any batch", "plain")]
     assert changes.columns[1].heading == "baseline"
     assert ("precision", "fp32", "bf16") in [row.cells for row in changes.rows]
@@ -211,7 +216,7 @@ def test_where_only_another_batch_is_faster_it_is_shown_beside_the_baseline() ->
 
 def test_where_the_own_batch_gains_nothing_the_baseline_is_not_told_twice() -> None:
     document = with_answer(recommended=free_batch(), at_own_batch=baseline(), near_equal=(), finalists=())
-    finalists, changes = tables_of(document)
+    finalists, changes, _ = tables_of(document)
     assert [row.cells[0] for row in finalists.rows] == ["baseline", "recommended"]
     assert len(changes.columns) == 2
 
@@ -260,7 +265,7 @@ def test_a_long_path_that_changes_only_at_its_end_is_a_change() -> None:
         baseline=msgspec.structs.replace(baseline(), data=f"{path}/one"), recommended=best, at_own_batch=best,
         with_free_batch=None, near_equal=(other,), finalists=(),
     )  # fmt: skip
-    finalists, changes = tables_of(document)
+    finalists, changes, _ = tables_of(document)
     (cell,) = [row.cells[1] for row in changes.rows if row.cells[0] == "data"]
     before, _, after = cell.partition(" → ")
     assert (before[-4:], after[-4:]) == ("/one", "/two")
@@ -348,6 +353,17 @@ def test_every_attempt_with_a_ratio_is_drawn_and_those_adopted_are_marked() -> N
     assert table.rows[3].cells[3] == "0.71× (predicted)"
     assert table.rows[2].cells[4] == "adopted: nothing is decoded any more"
     assert table.rows[7].cells[4] == "adopted"
+
+
+def test_an_interval_that_does_not_cover_how_processes_differ_is_marked_and_others_are_not() -> None:
+    one = Attempt(side="step", change="tf32=all", outcome="adopted", adopted=True, ratio=1.3, ci95=(1.27, 1.33))
+    marked = msgspec.structs.replace(one, within_process=True)
+    (table,) = chapters_of(with_answer(attempts=(one, marked)))["What was tried"].tables
+    assert [row.cells[3] for row in table.rows] == ["1.30× (1.27 to 1.33)", "1.30× (1.27 to 1.33) *"]
+    assert table.legend == ("* of one pair or one run: the interval does not cover how far processes differ",)
+    chart = chapters_of(with_answer(attempts=(one, marked)))["What was tried"].chart
+    assert {row["name"] for row in drawn(chart, "state")} == {"1. tf32=all", "2. tf32=all *"}
+    assert chapters_of(with_answer(attempts=(one,)))["What was tried"].tables[0].legend == ()
 
 
 def test_the_same_change_tried_twice_is_drawn_twice() -> None:
@@ -452,3 +468,18 @@ def test_offers_without_a_command_have_no_empty_column() -> None:
     (table,) = chapters_of(with_answer(offered=offered))["Constraints"].tables
     assert [row.cells for row in table.rows] == [("prepare the data", "1.80×")]
     assert len(table.columns) == 2
+
+
+def test_a_speed_that_may_be_anything_is_not_told_with_its_interval_and_the_rates_are_explained() -> None:
+    rival = finalist("at_own_batch", FOLDER, FAST, 66.5, speedup=5.12, speedup_ci95=(0.00002, 1489862.44), steady=False)
+    own = baseline(examples_per_second=32.0)
+    document = with_answer(
+        baseline=own, recommended=own, at_own_batch=own, with_free_batch=None, near_equal=(), finalists=(own, rival)
+    )
+    table = tables_of(document)[0]
+    assert table.rows[1].cells[2].endswith("(!)")
+    assert table.rows[1].cells[3] == "5.12× ± over 100 %"
+    legend = " ".join(table.legend)
+    assert "the rates give 2.08×" in legend
+    assert "did not become steady, or two of them disagree" in legend
+    assert "1489862" not in render_console(document, width=120)

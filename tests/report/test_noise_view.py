@@ -7,7 +7,7 @@ import json
 import msgspec
 import pytest
 
-from report.noise_documents import noise_document, untold_document
+from report.noise_documents import noise_document, noise_history, noise_request, told, untold_document
 from traindyno.report.document import typed_answer
 from traindyno.report.renderers.console import render_console
 from traindyno.report.renderers.csv_rows import render_csv
@@ -46,7 +46,8 @@ def test_a_larger_batch_than_the_range_is_said_to_cost_more_than_it_saves() -> N
 
 def test_where_memory_ends_the_curve_it_is_said_to() -> None:
     document = noise_document(Profile(noise_scale=3000.0, limit=64, floor_seconds=0.5))
-    assert any("Memory is what ends the range at 64" in verdict for verdict in document.answer.verdicts)
+    ends = next(verdict for verdict in document.answer.verdicts if "Memory is what ends the range at 64" in verdict)
+    assert "whether a larger batch would be as good is not known" in ends
 
 
 def test_where_the_data_ends_the_curve_it_is_said_to() -> None:
@@ -57,6 +58,14 @@ def test_where_the_data_ends_the_curve_it_is_said_to() -> None:
 def test_one_run_is_said_to_be_one() -> None:
     assert any("One run does not tell" in verdict for verdict in noise_document(seeds=1).answer.verdicts)
     assert not any("One run" in verdict for verdict in noise_document(seeds=2).answer.verdicts)
+
+
+def test_the_one_run_of_a_study_that_was_cut_is_said_to_be_one() -> None:
+    request = noise_request(seeds=3)
+    history = noise_history(request)
+    first = next(number for number, record in enumerate(history) if record.spec.kind == "noise")
+    cut = [record for number, record in enumerate(history) if record.spec.kind != "noise" or number == first]
+    assert any("One run does not tell" in verdict for verdict in told(request, cut).answer.verdicts)
 
 
 def test_without_a_noise_scale_more_readings_are_asked_for() -> None:

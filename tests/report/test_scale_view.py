@@ -83,6 +83,33 @@ def test_the_break_even_is_told_for_every_count_of_devices() -> None:
     assert [row.cells for row in table.rows] == [("2", "64", "32"), ("4", "128", "64")]
 
 
+def test_a_batch_above_at_which_it_is_too_close_to_tell_stands_beside_the_break_even() -> None:
+    close = BreakEven(devices=2, batch_size=64, slower_at=32, between=(32, 64), undecided_at=(128, 256))
+    document = scale_document(answer=scale_answer(break_even=(close,), break_even_batch=64))
+    table = table_of(document, "From which batch in all more devices pay")
+    assert headings_of(table)[-1] == "too close to tell at batch"
+    assert table.rows[0].cells == ("2", "at 64", "32", "128, 256")
+    headline = view_of(document).headline(document)
+    assert headline is not None
+    assert ("more devices pay at", "batch 64 in all") in headline.beside
+    assert "pays at 64" in drawn(document, "label")
+
+
+def test_loading_beside_communication_is_neither_of_the_two_nor_computing() -> None:
+    both = scale_row(2, 64, communication_share=0.0, waiting_share=0.0, load_share=0.0, load_hidden_share=0.4)
+    document = scale_document(answer=scale_answer(rows=(scale_row(1, 32), both), fastest=0, recommended=0))
+    parts = table_of(document, "Where the step goes")
+    assert headings_of(parts)[-1] == "loading beside communication"
+    assert parts.rows[0].cells[-1] == "40 %"
+    assert len(parts.legend) == 3
+    chart = view_of(document).chart(document)
+    assert chart is not None
+    pieces = {
+        row["part"]: row["end"] - row["start"] for rows in chart["datasets"].values() for row in rows if "part" in row
+    }
+    assert pieces == pytest.approx({"computing": 0.6, "loading beside communication": 0.4})
+
+
 def test_without_one_device_all_is_told_against_the_fewest_that_were_measured() -> None:
     rows = (scale_row(2, 64, efficiency=1.0, speedup=1.0), scale_row(4, 64), scale_row(4, 128))
     break_even = (BreakEven(devices=4, batch_size=64),)

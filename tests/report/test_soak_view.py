@@ -116,6 +116,17 @@ def test_a_change_along_no_line_is_told_where_the_drift_would_be(hot: Document) 
     assert "Drift: -11.3 % from the first to the last fifth, not along a line" in text
 
 
+def test_a_change_at_once_is_told_before_the_drift_and_breaks_its_line(hot: Document) -> None:
+    change = {"change_ratio": 0.953, "change_seconds": 200.0}
+    stepped = msgspec.structs.replace(hot.answer, drift_percent_per_minute=0.004, ci95=(-0.003, 0.011), **change)
+    document = msgspec.structs.replace(hot, answer=stepped)
+    text = " ".join(render_console(document, width=100).split())
+    assert "Drift: -4.7 % all at once after 3 min 20 s; besides +0.004 % per minute (-0.003 to +0.011)" in text
+    chart = view_of(document).chart(document)
+    assert chart is not None
+    assert {row["side"] for row in rows_of(chart, "side")} == {0, 1}
+
+
 def test_the_chart_has_a_panel_for_each_quantity_over_one_axis_of_time(hot: Document) -> None:
     chart = view_of(hot).chart(hot)
     assert chart is not None

@@ -3,7 +3,6 @@
 import gzip
 import json
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,14 +99,10 @@ JOBS = """
 
 
 @pytest.fixture(autouse=True)
-def short_work_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def short_work(monkeypatch: pytest.MonkeyPatch, one_thread: None) -> None:
     monkeypatch.setattr(flow_timing, "BLOCK_SECONDS", 0.02)
     monkeypatch.setattr(ceilings, "SIZES", {"cpu": (64, 128)})
     monkeypatch.setattr(ceilings, "COPY_BYTES", {"cpu": ceilings.LEAST_COPY_BYTES})
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

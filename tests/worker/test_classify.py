@@ -1,12 +1,15 @@
 """Real error texts, as seen in the wild, and the class each must get."""
 
 import errno
+import json
 
 import pytest
+import scipy.stats
 import torch
 
 from traindyno.core.errors import TraindynoError
 from traindyno.core.outcomes import Outcome
+from traindyno.worker.batches import guarded
 from traindyno.worker.classify import MemoryEvidence, failure_of, outcome_of
 from traindyno.worker.devices import HostMemoryExceededError
 from traindyno.worker.errors import DataError
@@ -150,3 +153,29 @@ def test_one_example_under_batch_norm_is_marked_so_that_a_sweep_can_go_on() -> N
     failure = failure_of(error, None, "first step")
     assert failure.outcome is Outcome.USER_ERROR
     assert failure.details["code"] == "batch_norm_single_value"
+
+
+def test_the_users_line_is_named_and_not_that_of_a_library_or_of_python_itself() -> None:
+    try:
+        json.loads("{")
+    except ValueError as error:
+        failure = failure_of(error, None, "data")
+    assert failure.remedy.startswith(f"Your code stood at {__file__}:")
+    assert "decoder.py" not in str(failure.traceback)
+    with pytest.raises(ValueError, match="scale") as raised:
+        scipy.stats.norm.rvs(scale=-1.0)
+    assert f"Your code stood at {__file__}:" in failure_of(raised.value, None, "data").remedy
+
+
+def test_what_reading_data_raised_is_named_once() -> None:
+    def read() -> None:
+        raise KeyError("label")
+
+    with pytest.raises(DataError) as raised:
+        guarded("dataset", read)
+    assert failure_of(raised.value, None, "data").message == "reading from the dataset failed: KeyError: 'label'"
+
+
+def test_a_loss_that_is_no_number_is_first_looked_for_in_the_data() -> None:
+    remedy = failure_of(NonfiniteLossError("the loss is nan"), None, "steps").remedy
+    assert remedy.startswith("Look for NaN in the data")

@@ -2,13 +2,19 @@
 
 import math
 
+import msgspec
 import pytest
 import torch
 
-from traindyno.core.records import Budget, Settings
+from traindyno.analysis.sustained import sustained_seconds
+from traindyno.core.loading import Feed
+from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.flow_timing import FlowTimer, FlowTiming, Pace, pace_of
+from traindyno.worker.kinds.loads import budget_of
 from worker.counted_device import SilentChannel
+
+SPEC = TrialSpec(kind="feed", workload=WorkloadSpec(model=""), settings=Settings(batch_size=8))
 
 
 class Line:
@@ -46,11 +52,11 @@ class Line:
         self.now += self._pause
 
 
-def measure(line: Line, pace: Pace, seconds: float = 5.0) -> FlowTiming:
+def measure(line: Line, pace: Pace, seconds: float = 5.0, budget: Budget | None = None) -> FlowTiming:
     waits = Stopwatch(line.clock)
     step = waits.around(line.step)
     timer = FlowTimer(step, line, waits, pace, line, SilentChannel(), clock=line.clock)  # type: ignore[arg-type]
-    return timer.run(Budget(seconds=seconds))
+    return timer.run(budget or Budget(seconds=seconds))
 
 
 def test_what_workers_had_ready_before_the_clock_started_does_not_count() -> None:
@@ -113,7 +119,28 @@ def test_blocks_of_a_short_pass_are_whole_turns_too() -> None:
     assert {block.steps for block in told.timing.blocks} == {5}
 
 
+class Late(Line):
+    """Every 125th batch is late by as much as twelve and a half take."""
+
+    def step(self) -> None:
+        super().step()
+        self.now += 0.125 if self.taken % 125 == 40 else 0.0
+
+
+def test_late_batches_count_wherever_they_come_in_a_trial_that_takes_all_its_time() -> None:
+    """One block in five holds one: all of the time is a tenth longer, and no block is left out for being slow."""
+    told = measure(Late(seconds=0.01), Pace(discarded=14, turn=1, measured=1), budget=budget_of(SPEC))
+    assert len(told.timing.blocks) >= 15
+    assert len(told.counted) == len(told.timing.blocks) - len(told.timing.blocks) // 5
+    assert sustained_seconds(told.counted)[0] == pytest.approx(0.011, rel=0.02)
+    assert sum(map(sum, told.waits)) == pytest.approx(sum(block.seconds for block in told.counted))
+
+
+def test_cached_batches_do_not_come_late_and_may_end_the_trial_early() -> None:
+    assert budget_of(msgspec.structs.replace(SPEC, feed=Feed(supply="cached"))) == SPEC.budget
+
+
 def test_the_waits_of_the_counted_blocks_are_kept() -> None:
     told = measure(Line(seconds=0.1), Pace(discarded=2, turn=2, measured=1))
-    assert len(told.waits) == len(told.timing.counted)
+    assert len(told.waits) == len(told.counted)
     assert all(wait == pytest.approx(0.1) for waits in told.waits for wait in waits)

@@ -1,11 +1,9 @@
 """A short training tells every loss, and the same ones again from the same seed."""
 
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Budget, Measurement, Mode, Settings, TrialSpec, WorkloadSpec
@@ -14,6 +12,8 @@ from traindyno.worker.kinds import KINDS
 from traindyno.worker.steps import NonfiniteLossError
 from worker.counted_device import SilentChannel
 from worker.data.tiny_sets import write_folder
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 JOBS = """
     import random
@@ -70,15 +70,6 @@ JOBS = """
             return model(batch).sum() * float("inf")
         return Workload(model=model(), example_input=torch.ones(6), training_step=step)
 """
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Threads that wait for each other on a busy machine take longer than the work."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -27,6 +27,8 @@ from worker.counted_device import SilentChannel
 from worker.data.known_data import KnownExamples
 from worker.data.tiny_sets import write_folder, write_shards
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 ITEM_SECONDS = 0.004
 BATCH = 4
 LOADER, RESIDENT = Feed(), Feed(supply="resident")
@@ -50,15 +52,6 @@ SLEEPING = """
     def with_loader():
         return Workload(model=nn.Linear(6, 2), loader=DataLoader(Sleeping(), batch_size=2))
 """
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Threads of a step that wait for each other on a busy machine would drown what is tested here."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -159,6 +159,29 @@ def test_a_class_without_a_score_is_told_with_both_numbers(
     assert "--classes" in str(told.value.hint)
 
 
+@pytest.mark.parametrize("loss", [None, nn.CrossEntropyLoss(), functional.cross_entropy])
+@pytest.mark.parametrize("target", [TARGET.float(), TARGET.int(), TARGET > 0])
+def test_labels_that_are_no_whole_numbers_are_told_with_their_type(loss: Any, target: Tensor) -> None:
+    with pytest.raises(UsageError, match="scores for 3 classes") as refusal:
+        Criterion(loss=loss)(SCORES, target)
+    assert str(target.dtype).removeprefix("torch.") in refusal.value.message
+    assert "target.long()" in str(refusal.value.hint)
+
+
+def test_shares_of_classes_are_targets_as_well() -> None:
+    shares = functional.one_hot(TARGET, 3).float()
+    torch.testing.assert_close(Criterion()(SCORES, shares), EXPECTED)
+
+
+def test_values_with_a_loss_of_ones_own_are_left_alone() -> None:
+    assert float(Criterion(loss=lambda output, target: (output[:, 0] - target).mean())(SCORES, TARGET.float())) != 0
+
+
+def test_a_number_before_the_scores_is_told_as_what_it_is() -> None:
+    with pytest.raises(TraindynoError, match="returned a tuple that begins with a single number"):
+        Criterion()((torch.tensor(1.0), SCORES), TARGET)
+
+
 def test_an_index_error_of_a_loss_of_ones_own_stays_what_it_is() -> None:
     def wrong(output: Tensor, target: Tensor) -> Tensor:
         return output[7, target].sum()

@@ -85,6 +85,20 @@ def test_turns_before_either_arm_is_steady_do_not_count(slow_side: str) -> None:
     assert turns.ratio[0] == pytest.approx(1.0)
 
 
+def test_a_ratio_that_is_precise_for_the_first_time_may_be_so_by_chance_and_another_turn_is_taken() -> None:
+    disturbed = [0.01, 0.0102, 0.01, 0.0098, *[0.01] * 40]
+    turns = take(Arms(lambda now, number: 0.01, lambda now, number: disturbed[number]), relative_interval=0.001)
+    taken = len(turns.taken)
+    assert judged(turns.taken[: taken - 1]).precise(0.001)
+    assert not judged(turns.taken[: taken - 2]).precise(0.001)
+
+
+def test_at_least_twice_as_many_turns_count_as_were_discarded() -> None:
+    turns = take(Arms(lambda now, number: 0.05 if number < 6 else 0.01, lambda now, number: 0.01), seconds=20.0)
+    assert turns.steady_from == 6
+    assert len(turns.counted) >= 12
+
+
 def test_an_arm_that_gets_ever_slower_is_not_steady_and_the_pair_ends_in_time() -> None:
     arms = Arms(lambda now, number: 0.01, lambda now, number: 0.01 * 1.05**number)
     turns = take(arms, seconds=5.0)

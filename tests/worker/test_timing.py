@@ -61,7 +61,7 @@ def test_a_constant_step_is_steady_at_once_and_measured_exactly() -> None:
 
 
 def test_a_slow_beginning_is_discarded() -> None:
-    timing = measure(Bench(lambda step: 0.1 if step < 6 else 0.02))
+    timing = measure(Bench(lambda step: 0.03 if step < 20 else 0.02))
     assert timing.steady_from is not None
     assert timing.steady_from > 0
     assert all(block.seconds / block.steps == pytest.approx(0.02) for block in timing.counted)
@@ -101,3 +101,27 @@ def test_a_loss_that_is_not_finite_ends_the_trial() -> None:
 def test_a_slow_second_step_does_not_make_the_blocks_too_short() -> None:
     timing = measure(Bench(lambda step: 0.5 if step == 1 else 0.001))
     assert min(block.steps for block in timing.blocks) >= 0.5 * BLOCK_SECONDS / 0.001
+
+
+def test_slow_steps_of_whatever_number_do_not_make_the_blocks_too_short() -> None:
+    for slow in range(1, 8):
+        timing = measure(Bench(lambda step, slow=slow: 3.0 if step < slow else 0.01))  # type: ignore[misc]
+        assert {block.steps for block in timing.blocks} == {round(BLOCK_SECONDS / 0.01)}
+
+
+@pytest.mark.parametrize("slow", [1, 2, 3, 7])
+def test_every_step_is_the_first_or_of_the_warm_up_or_of_a_block(slow: int) -> None:
+    bench = Bench(lambda step: 3.0 if step < slow else 0.01)
+    timing = measure(bench)
+    assert 1 + sum(block.steps for block in timing.after_first_step) == bench.steps
+    assert timing.first_step_seconds + sum(block.seconds for block in timing.after_first_step) == pytest.approx(
+        bench.now
+    )
+    assert sum(block.seconds for block in timing.discarded) >= 3.0 * (slow - 1)
+
+
+def test_a_machine_that_gets_faster_at_the_very_end_of_its_time_still_ends() -> None:
+    bench = Bench(lambda step: 0.2 if step < 30 else 0.01)
+    timing = measure(bench, seconds=6.0)
+    assert len(timing.blocks) >= 1
+    assert bench.now < 3 * 6.0

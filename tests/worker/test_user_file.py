@@ -139,6 +139,12 @@ def test_a_name_that_cannot_be_one_is_a_usage_error(file: Path) -> None:
         load_workload(f"{file}:plain()")
 
 
+def test_a_missing_function_lists_those_that_the_file_defines_before_what_it_imports(file: Path) -> None:
+    with pytest.raises(UsageError) as refusal:
+        load_workload(f"{file}:xxxxxxxx")
+    assert str(refusal.value.hint).startswith("it has plain, workload, number")
+
+
 def test_a_missing_function_lists_the_nearest(file: Path) -> None:
     with pytest.raises(UsageError, match="no function 'workloat'") as raised:
         load_workload(f"{file}:workloat")

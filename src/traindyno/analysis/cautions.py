@@ -19,6 +19,7 @@ def cautions(records: Sequence[TrialRecord]) -> tuple[str, ...]:
         *_power_capped(timed),
         *_foreign(records),
         *_unsteady(records),
+        *_left_out(records),
         *_notes(records),
         *_failures(records),
     )
@@ -61,6 +62,18 @@ def _unsteady(records: Sequence[TrialRecord]) -> list[str]:
         f"{len(unsteady)} of {len(timed)} trials did not become steady: other work on this machine, or heat. "
         "Give them more time with --trial-seconds."
     ]
+
+
+def _left_out(records: Sequence[TrialRecord]) -> list[str]:
+    """Of all trials the one that left most examples out: they read the same data, some more of it than others."""
+    measured = [record.measurement for record in records if record.measurement is not None]
+    told = [each.loading for each in measured if each.loading is not None and each.loading.bad_examples]
+    if not told:
+        return []
+    most = max(told, key=lambda loading: loading.bad_examples)
+    were = "example was" if most.bad_examples == 1 else "examples were"
+    such_as = "".join(f", such as {name}" for name in most.bad_names[:1])
+    return [f"{most.bad_examples:,} {were} left out that could not be read{such_as}."]
 
 
 def _notes(records: Sequence[TrialRecord]) -> list[str]:

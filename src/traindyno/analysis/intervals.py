@@ -29,7 +29,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def median_interval(values: Sequence[float]) -> Interval:
-    """A 95 % interval of the median of positive values that assumes nothing about their distribution.
+    """A 95 % interval of the median of positive, independent values that assumes no shape of their distribution.
 
     Its ends are order statistics, chosen by the binomial distribution so that they hold the median at least
     95 % of the time. Fewer than six values cannot promise that much: they get a t interval on logarithms
@@ -93,6 +93,11 @@ def ratio_interval(a: float, a_interval: Interval, b: float, b_interval: Interva
 def relative_half_width(center: float, interval: Interval) -> float:
     """How far the interval reaches from its center, as a share of it: 0.05 for ±5 %."""
     return max(interval[1] - center, center - interval[0]) / center
+
+
+def tells_nothing(ratio: float, interval: Interval) -> bool:
+    """Whether a ratio is as good as unknown: its interval holds 1 and reaches further than the ratio itself."""
+    return interval[0] <= 1.0 <= interval[1] and relative_half_width(ratio, interval) > 1.0
 
 
 def t_quantile(degrees_of_freedom: int) -> float:

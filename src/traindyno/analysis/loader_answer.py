@@ -12,7 +12,7 @@ from traindyno.analysis.loader_findings import (
 from traindyno.analysis.loader_grid import best_cell, grid_points
 from traindyno.analysis.loader_left_out import left_out
 from traindyno.analysis.loader_points import cpu_scaling, searched_points
-from traindyno.analysis.loader_trials import LoaderTrials, decodes, measurement_of
+from traindyno.analysis.loader_trials import LoaderTrials, decodes, measurement_of, usual_seconds
 from traindyno.analysis.loader_verdicts import LoaderFacts, loader_verdicts
 from traindyno.core.answers import LoaderAnswer, LoaderSettings
 from traindyno.core.loading import StageCost
@@ -116,7 +116,7 @@ def _stages(history: Sequence[TrialRecord]) -> tuple[StageCost, ...]:
     probes = [record for record in history if record.spec.kind == "probe" and record.measurement is not None]
     if not probes:
         return ()
-    fastest = min(probes, key=lambda record: measurement_of(record).step_seconds / record.batch_size)
+    fastest = min(probes, key=lambda record: usual_seconds(record) / record.batch_size)
     told = measurement_of(fastest).loading
     return told.stages if told is not None else ()
 

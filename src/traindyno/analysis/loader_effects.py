@@ -12,6 +12,7 @@ from traindyno.analysis.intervals import combine_processes, ratio_interval
 from traindyno.analysis.loader_budget import LoaderRoom, refuse_loader
 from traindyno.analysis.loader_parts import LoaderParts, measured_seconds
 from traindyno.analysis.loader_trials import LoaderTrials, measurement_of
+from traindyno.analysis.sustained import sustained
 from traindyno.core.answers import LoaderEffect
 from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
@@ -147,7 +148,7 @@ def _find(records: Sequence[TrialRecord], settings: Settings, repeat: int) -> Tr
 
 def _speedup(without: TrialRecord, changed: TrialRecord) -> tuple[float, Interval]:
     """How many times as fast the changed settings are."""
-    a, b = measurement_of(without), measurement_of(changed)
+    a, b = sustained(measurement_of(without)), sustained(measurement_of(changed))
     return ratio_interval(b.step_seconds, b.ci95, a.step_seconds, a.ci95)
 
 

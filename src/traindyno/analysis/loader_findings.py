@@ -17,8 +17,10 @@ from traindyno.analysis.loader_trials import (
     measurement_of,
     rate_interval,
     read_loader_trials,
+    usual_seconds,
 )
 from traindyno.analysis.probes import examples_in_data
+from traindyno.analysis.sustained import sustained
 from traindyno.core.answers import LoaderEffect
 from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
@@ -81,7 +83,7 @@ def start_seconds_per_epoch(findings: LoaderFindings) -> float | None:
 
 def _rate_at(trials: LoaderTrials, settings: Settings) -> tuple[float, Interval]:
     """The rate over all fresh processes that ran these very settings."""
-    found = [measurement_of(record) for record in trials.processes_at(settings)]
+    found = [sustained(measurement_of(record)) for record in trials.processes_at(settings)]
     seconds, interval = combine_processes([each.step_seconds for each in found], [each.ci95 for each in found])
     return settings.batch_size / seconds, rate_interval(settings.batch_size, interval)
 
@@ -91,12 +93,12 @@ def _decoder_effects(trials: LoaderTrials) -> list[LoaderEffect]:
     measured = [record for record in trials.probes if record.measurement is not None]
     if len(measured) < 2 or trials.probe is None:
         return []
-    first, best = measurement_of(measured[0]), trials.probe.spec.settings.decoder
+    first, best = usual_seconds(measured[0]), trials.probe.spec.settings.decoder
     return [
         LoaderEffect(
             knob="decoder",
             value=record.spec.settings.decoder,
-            ratio=first.step_seconds / measurement_of(record).step_seconds,
+            ratio=first / usual_seconds(record),
             ci95=None,
             adopted=record.spec.settings.decoder == best,
             skipped_because="by its speed in one process",

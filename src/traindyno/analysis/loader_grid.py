@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from traindyno.analysis.loader_points import worker_point
-from traindyno.analysis.loader_trials import LoaderTrials, measurement_of
+from traindyno.analysis.loader_trials import LoaderTrials, rate_of
 from traindyno.analysis.loader_verdicts import workers_words
 from traindyno.core.answers import WorkerPoint
 from traindyno.core.records import Measurement, TrialRecord
@@ -20,7 +20,7 @@ def answered_size(request: LoaderRequest, history: Sequence[TrialRecord]) -> int
     measured = any(record.batch_size == request.batch_size for record in cells)
     if not request.grid or not cells or (one_size and measured):
         return request.batch_size
-    return max(cells, key=lambda record: measurement_of(record).examples_per_second).batch_size
+    return max(cells, key=lambda record: rate_of(record)[0]).batch_size
 
 
 def with_any_probe(trials: LoaderTrials, history: Sequence[TrialRecord]) -> LoaderTrials:
@@ -49,7 +49,9 @@ def _scaled(measurement: Measurement, scale: float) -> Measurement:
             resident_ci95=None,
             step_cpu_seconds=None,
         )
-    return msgspec.structs.replace(measurement, step_seconds=measurement.step_seconds * scale, loading=loading)
+    blocks = tuple(msgspec.structs.replace(block, seconds=block.seconds * scale) for block in measurement.blocks)
+    seconds = measurement.step_seconds * scale
+    return msgspec.structs.replace(measurement, step_seconds=seconds, blocks=blocks, loading=loading)
 
 
 def grid_points(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from traindyno.analysis.intervals import median
 from traindyno.analysis.loader_simulation import Forecast, PipelineModel, simulate
+from traindyno.analysis.sustained import sustained
 from traindyno.core.base import Record
 from traindyno.core.loading import Loading
 from traindyno.core.records import Settings, TrialRecord
@@ -77,8 +78,9 @@ class LoaderParts(Record, frozen=True):
 
 
 def measured_seconds(record: TrialRecord) -> float:
+    """Seconds per batch that a trial sustained, which is what the simulation foretells."""
     assert record.measurement is not None
-    return record.measurement.step_seconds
+    return sustained(record.measurement).step_seconds
 
 
 def probed_parts(records: Sequence[TrialRecord], usable_cpus: float) -> LoaderParts | None:
@@ -96,7 +98,7 @@ def probed_parts(records: Sequence[TrialRecord], usable_cpus: float) -> LoaderPa
     threads = _step_threads(records, usable_cpus)
     return LoaderParts(
         batch_size=probe.batch_size,
-        load_seconds=probe.measurement.step_seconds,
+        load_seconds=measured_seconds(probe),
         load_cpu_share=min(1.0, computing / wall) if wall > 0 else 1.0,
         load_pattern=_pattern(probe),
         asynchronous=asynchronous,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from traindyno.analysis.loader_fit import read_parts
-from traindyno.analysis.loader_parts import measured_seconds
+from traindyno.analysis.sustained import sustained
 from traindyno.analysis.worker_choice import choose_count
 from traindyno.analysis.worker_estimates import Known
 from traindyno.core.answers.interval import Interval
@@ -63,7 +63,7 @@ def read_loader_trials(history: Sequence[TrialRecord], batch_size: int, with_mod
         record for record in history if record.batch_size == batch_size and record.outcome is not Outcome.INTERRUPTED
     ]
     probes = [record for record in records if record.spec.kind == "probe"]
-    probe = min((record for record in probes if record.measurement), key=measured_seconds, default=None)
+    probe = min((record for record in probes if record.measurement), key=usual_seconds, default=None)
     loaders = [record for record in records if record.spec.kind in ("load", "feed")]
     unrestricted = [record for record in loaders if record.spec.feed.cpus is None]
     return LoaderTrials(
@@ -101,15 +101,20 @@ def decodes(stages: Sequence[StageCost]) -> bool:
 
 
 def rate_of(record: TrialRecord) -> tuple[float, Interval]:
-    """Examples per second with interval."""
-    found = measurement_of(record)
-    return found.examples_per_second, rate_interval(found.batch_size, found.ci95)
+    """Examples per second that a trial sustained, with interval."""
+    found = sustained(measurement_of(record))
+    return found.examples_per_second, found.interval
 
 
 def rate_interval(batch_size: int, seconds: Interval) -> Interval:
     """The interval of a rate from that of the time per batch."""
     low, high = seconds
     return batch_size / high, (batch_size / low if low > 0 else float("inf"))
+
+
+def usual_seconds(record: TrialRecord) -> float:
+    """The middle batch, for comparing decoders: what held up a single batch of one was not its decoding."""
+    return measurement_of(record).step_seconds
 
 
 def measurement_of(record: TrialRecord) -> Measurement:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import msgspec
 
-from traindyno.analysis.intervals import ratio_interval
+from traindyno.analysis.intervals import median, ratio_interval
 from traindyno.analysis.loader_parts import LoaderParts
 from traindyno.analysis.loader_trials import LoaderTrials, measurement_of
 from traindyno.core.answers import CpuScaling, LoaderEffect, WorkerPoint
@@ -94,7 +94,8 @@ def stragglers(facts: LoaderFacts) -> Iterator[str]:
     found = measurement_of(record)
     assert found.loading is not None
     assert found.loading.intervals is not None
-    seen, usual = found.loading.intervals, max(1, record.spec.settings.num_workers) * found.step_seconds
+    per_batch = median([block.seconds / block.steps for block in found.blocks])
+    seen, usual = found.loading.intervals, max(1, record.spec.settings.num_workers) * per_batch
     if seen.longest > _STRAGGLER * usual:
         yield (
             f"Stragglers: the longest wait for a batch was {format_seconds(seen.longest)}, where a worker usually "

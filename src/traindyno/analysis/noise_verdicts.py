@@ -73,7 +73,7 @@ def _best(rows: Sequence[BatchTime], history: Sequence[TrialRecord]) -> list[str
 def _end(rows: Sequence[BatchTime], history: Sequence[TrialRecord]) -> str:
     largest, examples = rows[-1].batch_size, noises_of(history)[0].training_examples
     if out_of_memory_from(history) is not None:
-        return f"Memory is what ends the range at {largest}: a larger batch would not cost time, but does not fit."
+        return f"Memory is what ends the range at {largest}: whether a larger batch would be as good is not known."
     if 2 * largest > examples:
         return f"The data is what ends the range at {largest}: it has {examples} training examples."
     return f"Larger batches than {largest} were not measured; one may be as good."
@@ -112,7 +112,7 @@ def _runs(request: NoiseScaleRequest, history: Sequence[TrialRecord]) -> list[st
     sentences = []
     if lost:
         sentences.append(f"{len(lost)} of {request.seeds} runs failed and say nothing here.")
-    if request.seeds - len(lost) == 1:
+    if len(noises_of(history)) == 1:
         sentences.append("One run does not tell how far others would differ: the interval is of that run alone.")
     return sentences
 

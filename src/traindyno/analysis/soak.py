@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from traindyno.analysis.soak_change import sudden_change
-from traindyno.analysis.soak_drift import drift_of
+from traindyno.analysis.soak_change import sudden_change, without_drift
+from traindyno.analysis.soak_drift import drift_of, is_shown
 from traindyno.analysis.soak_ends import ends_ratio
 from traindyno.analysis.soak_energy import cost_of_epoch, joules_per_example
 from traindyno.analysis.soak_epochs import first_epoch, pause_between
@@ -31,8 +31,10 @@ CUT_SHORT = 0.98
 def conclude_soak(request: SoakRequest, record: TrialRecord, *, seconds: float, simulated: bool = False) -> SoakAnswer:
     """Everything that one run says, also one that ended early."""
     run = SoakRun.of(record)
-    drift, throttle = drift_of(run.settled_points), throttle_of(run)
-    change = sudden_change(run.settled_points)
+    change, throttle = sudden_change(run.settled_points), throttle_of(run)
+    drift = drift_of(run.settled_points, None if change is None else change.at_seconds)
+    if change is not None and _shown(drift):
+        change = without_drift(change, run.settled_points, _shown(drift))
     bend = ends_ratio(run.settled_points) if drift is not None and not _shown(drift) and change is None else None
     first, pause = first_epoch(run, _shown(drift)), pause_between(run)
     joules = joules_per_example(run)
@@ -47,6 +49,8 @@ def conclude_soak(request: SoakRequest, record: TrialRecord, *, seconds: float, 
         drift_percent_per_minute=None if drift is None else drift[0],
         ci95=None if drift is None else drift[1],
         ends_ratio=bend,
+        change_ratio=None if change is None else change.ratio,
+        change_seconds=None if change is None else change.at_seconds,
         throttle=throttle,
         energy_joules_per_example=joules,
         energy_joules_per_epoch=None if joules is None or epoch_examples is None else joules * epoch_examples,
@@ -74,7 +78,7 @@ def conclude_soak(request: SoakRequest, record: TrialRecord, *, seconds: float, 
 
 def _shown(drift: tuple[float, Interval] | None) -> float:
     """The drift, if it is more than chance."""
-    return 0.0 if drift is None or drift[1][0] <= 0 <= drift[1][1] else drift[0]
+    return drift[0] if drift is not None and is_shown(drift) else 0.0
 
 
 def _shortened(request: SoakRequest, run: SoakRun) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from traindyno.analysis.intervals import median
-from traindyno.analysis.soak_drift import FEWEST_SPANS, Point, spans_of, theil_sen
+from traindyno.analysis.soak_drift import FEWEST_SPANS, Point, lines_through, spans_of, theil_sen
 from traindyno.core.base import Record
 
 FEWEST_ASIDE = 3
@@ -35,6 +35,12 @@ def sudden_change(points: Sequence[Point]) -> Change | None:
     if abs(after - before) < max(LEAST_CHANGE * before, DEVIATIONS * error / len(spans)):
         return None
     return Change(at_seconds=(spans[at - 1][0] + spans[at][0]) / 2, ratio=after / before)
+
+
+def without_drift(change: Change, points: Sequence[Point], percent_per_minute: float) -> Change:
+    """The change where the lines before and after it meet its moment: what drifted on the way is no part of it."""
+    before, after = lines_through(points, percent_per_minute, change.at_seconds)
+    return Change(at_seconds=change.at_seconds, ratio=after[0][1] / before[1][1])
 
 
 def _error(values: Sequence[float]) -> float:

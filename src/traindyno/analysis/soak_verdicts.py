@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from traindyno.analysis.intervals import median
 from traindyno.analysis.soak_change import Change
-from traindyno.analysis.soak_drift import LEAST_SECONDS
+from traindyno.analysis.soak_drift import LEAST_SECONDS, decimals_of, is_shown
 from traindyno.analysis.soak_epochs import FirstEpoch, Pause
 from traindyno.analysis.soak_neighbours import Neighbours
 from traindyno.analysis.soak_run import SoakRun, known_values
@@ -28,7 +28,8 @@ def drift_verdict(
 ) -> Iterator[str]:
     """How the rate changed, at once, bit by bit or otherwise, or why that cannot be said.
 
-    `bend` is the rate at the end by that at the beginning, of a change that is no line.
+    With a `change` the `drift` is what there is besides. `bend` is the rate at the end by that at the beginning, of a
+    change that is no line.
     """
     if change is not None:
         how = f"{_by(change.ratio, ' all at once,')} after {format_seconds(change.at_seconds)}"
@@ -41,21 +42,25 @@ def drift_verdict(
             f"{format_seconds(LEAST_SECONDS)} are needed. Give more --minutes."
         )
         return
-    value, (low, high) = drift
     if bend is not None:
         how = f"{_by(bend)} from the first to the last fifth of what came {since}, not along a line"
         yield f"Throughput {how}{_meanwhile(run, throttle, bend < 1)}."
         return
-    if low <= 0 <= high:
-        none = "No drift is shown" if change is None else "Besides, no steady drift is shown"
-        yield f"{none}: throughput changed by {value:+.2f} % per minute ({low:+.2f} to {high:+.2f}) {since}."
-        return
-    fell = value < 0
+    meanwhile = _meanwhile(run, throttle, drift[0] < 0) if change is None and is_shown(drift) else ""
+    yield f"{_steady(drift, since, besides=change is not None)}{meanwhile}."
+
+
+def _steady(drift: tuple[float, Interval], since: str, *, besides: bool) -> str:
+    """The drift in words, with as many figures as its interval leaves."""
+    value, (low, high) = drift
+    digits = decimals_of(drift[1])
+    if not is_shown(drift):
+        none = "Besides, no steady drift is shown" if besides else "No drift is shown"
+        ends = f"{low:+.{digits}f} to {high:+.{digits}f}"
+        return f"{none}: throughput changed by {value:+.{digits}f} % per minute ({ends}) {since}"
+    how = f"{'Besides, throughput' if besides else 'Throughput'} {'fell' if value < 0 else 'rose'}"
     least, most = sorted((abs(low), abs(high)))
-    yield (
-        f"Throughput {'fell' if fell else 'rose'} {abs(value):.2f} % per minute ({least:.2f} to {most:.2f}) "
-        f"{since}{_meanwhile(run, throttle, fell)}."
-    )
+    return f"{how} {abs(value):.{digits}f} % per minute ({least:.{digits}f} to {most:.{digits}f}) {since}"
 
 
 def throttle_verdicts(throttle: Throttle, on_gpu: bool) -> Iterator[str]:

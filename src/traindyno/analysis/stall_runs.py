@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from traindyno.analysis.intervals import combine_processes
 from traindyno.analysis.loader_trials import measurement_of
+from traindyno.analysis.sustained import sustained
 from traindyno.core.answers.interval import Interval
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord, TrialSpec
@@ -82,8 +83,8 @@ def was_cold(runs: Runs) -> bool:
 
 
 def step_of(runs: Runs, name: str) -> tuple[float, Interval] | None:
-    """Seconds per step over all processes of a run; null if none was measured."""
-    found = [measurement_of(record) for record in measured(runs, name)]
+    """Seconds per step that a run sustained, over all its processes; null if none was measured."""
+    found = [sustained(measurement_of(record)) for record in measured(runs, name)]
     if not found:
         return None
     return combine_processes([each.step_seconds for each in found], [each.ci95 for each in found])

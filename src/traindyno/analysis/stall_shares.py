@@ -1,7 +1,9 @@
 """What one run takes longer than another, as a share of the step, with its interval.
 
 The runs took turns, so the trials of one round are compared with each other: what slowed the machine for a while slowed
-all of them. Differences may be negative, so the intervals are plain t intervals.
+all of them. Each counts with all its steps over all their time, resident ones too: the middle block of one beside the
+mean of the other would call every disturbance of the machine a stall. Differences may be negative, so the intervals are
+plain t intervals.
 """
 
 import math
@@ -10,9 +12,9 @@ from collections.abc import Sequence
 from traindyno.analysis.intervals import median, t_interval
 from traindyno.analysis.loader_trials import measurement_of
 from traindyno.analysis.stall_runs import Runs, measured
+from traindyno.analysis.sustained import Rate, sustained
 from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
-from traindyno.core.records import Measurement
 
 COUNTS_FROM = 0.03
 _TOO_WIDE = 0.1
@@ -49,9 +51,11 @@ def difference(runs: Runs, longer: str, shorter: str, whole: str) -> Difference 
     return Difference(seconds=share * step_seconds, share=share, ci95=_interval(shares, halves))
 
 
-def _rounds(runs: Runs, names: Sequence[str]) -> list[tuple[Measurement, ...]]:
-    """The measurements of each round that has all of them; else the first of each, as if they were one."""
-    by_round = [{record.spec.repeat: measurement_of(record) for record in measured(runs, name)} for name in names]
+def _rounds(runs: Runs, names: Sequence[str]) -> list[tuple[Rate, ...]]:
+    """What was sustained in each round that has all of them; else in the first of each, as if they were one."""
+    by_round = [
+        {record.spec.repeat: sustained(measurement_of(record)) for record in measured(runs, name)} for name in names
+    ]
     if not all(by_round):
         return []
     common = set.intersection(*(set(found) for found in by_round))
@@ -60,9 +64,9 @@ def _rounds(runs: Runs, names: Sequence[str]) -> list[tuple[Measurement, ...]]:
     return [tuple(found[repeat] for found in by_round) for repeat in sorted(common)]
 
 
-def _half(measurement: Measurement) -> float:
-    low, high = measurement.ci95
-    return max(high - measurement.step_seconds, measurement.step_seconds - low)
+def _half(rate: Rate) -> float:
+    low, high = rate.ci95
+    return max(high - rate.step_seconds, rate.step_seconds - low)
 
 
 def _interval(shares: Sequence[float], halves: Sequence[float]) -> Interval:

@@ -1,6 +1,6 @@
 """Whether a running trial has settled: from which block on its step time no longer changes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from traindyno.analysis.intervals import median, median_interval, relative_half_width
@@ -9,6 +9,9 @@ _NORMAL_MEDIAN_DIFFERENCE = 0.9539
 """Median distance of two successive values of a normal distribution, in standard deviations."""
 
 _FEWEST_SAMPLES = 3
+
+_WINDOWS_FOR_NOISE = 16
+"""With fewer, noise is often taken for too low, and then blocks are discarded that are like all others."""
 
 
 def steady_from(block_step_seconds: Sequence[float], window: int = 3, tolerance: float = 0.02) -> int | None:
@@ -24,13 +27,29 @@ def steady_from(block_step_seconds: Sequence[float], window: int = 3, tolerance:
     if len(times) < 2 * window:
         return None
     level = median(times[-2 * window :])
-    noise = _noise(times[-4 * window :])
+    noise = _noise(times[-_WINDOWS_FOR_NOISE * window :])
     start = _agreeing_from(times, level, max(tolerance * level, 2 * noise), window)
     while len(times) - start >= 2 * window:
         if not _trends(times[start:], level * tolerance / 2, noise, window):
             return start
         start += max(1, (len(times) - start) // 2)
     return None
+
+
+def enough(block_step_seconds: Sequence[float], least_blocks: int, precise: Callable[[Sequence[float]], bool]) -> bool:
+    """Whether measuring may stop: the steady blocks are precise at the last look, and were at the one before.
+
+    An interval may be narrow by chance, and to stop the first time that it is would pick just those moments: a 95 %
+    interval would hold the truth in 90 % of cases. For the same reason those that count are at least twice as many as
+    those discarded before them.
+    """
+    before = block_step_seconds[:-1]
+    return _precise_look(block_step_seconds, least_blocks, precise) and _precise_look(before, least_blocks - 1, precise)
+
+
+def _precise_look(times: Sequence[float], least_blocks: int, precise: Callable[[Sequence[float]], bool]) -> bool:
+    start = steady_from(times)
+    return start is not None and len(times) - start >= max(least_blocks, 2 * start) and precise(times[start:])
 
 
 def precise_enough(samples: Sequence[float], relative_interval: float) -> bool:

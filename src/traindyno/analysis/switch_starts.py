@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from traindyno.analysis.intervals import median
 from traindyno.core.base import Record
-from traindyno.core.records import Arm, Pair
+from traindyno.core.records import Arm, Measurement, Pair
 
 
 class Start(Record, frozen=True):
@@ -18,7 +18,7 @@ class Start(Record, frozen=True):
 
 def baseline_start(pairs: Sequence[Pair], compiles: bool) -> Start:
     """From all pairs of a study. A baseline that compiles does so once, and later finds its work on disk."""
-    starts = sorted(_excess_seconds(pair.baseline) for pair in pairs)
+    starts = sorted(excess_seconds(pair.baseline) for pair in pairs)
     later = starts[:-1] if compiles and len(starts) > 1 else starts
     usual = median(later)
     return Start(
@@ -28,7 +28,7 @@ def baseline_start(pairs: Sequence[Pair], compiles: bool) -> Start:
 
 def warm_up_seconds(pair: Pair, start: Start, *, first: bool) -> float:
     """What the candidate takes longer than the baseline to reach its steady step; what may be chance counts as none."""
-    excess = _excess_seconds(pair.candidate) - (start.first_seconds if first else start.later_seconds)
+    excess = excess_seconds(pair.candidate) - (start.first_seconds if first else start.later_seconds)
     return excess if excess > start.scatter_seconds else 0.0
 
 
@@ -38,6 +38,6 @@ def pays_back_after(pairs: Sequence[Pair], start: Start) -> int | None:
     return math.ceil(warm_up_seconds(pairs[0], start, first=True) / gained) if gained > 0 else None
 
 
-def _excess_seconds(arm: Arm) -> float:
-    """What the first steps took beyond as many steady ones."""
-    return arm.first_step_seconds + arm.warm_up_seconds - (1 + arm.warm_up_steps) * arm.step_seconds
+def excess_seconds(timed: Arm | Measurement) -> float:
+    """What the first step and the warm-up took beyond as many steady ones."""
+    return timed.first_step_seconds + timed.warm_up_seconds - (1 + timed.warm_up_steps) * timed.step_seconds

@@ -14,6 +14,7 @@ from traindyno.analysis.memory_model import (
 )
 from traindyno.analysis.probes import examples_in_data, larger_than_data, needs_two_examples
 from traindyno.analysis.step_model import fit_step_model
+from traindyno.analysis.switch_starts import excess_seconds
 from traindyno.analysis.verdicts import throughput_verdicts
 from traindyno.core.answers import ThroughputAnswer
 from traindyno.core.errors import NothingMeasuredError
@@ -74,9 +75,9 @@ def conclude_throughput(
 
 
 def start_up_seconds(records: Sequence[TrialRecord]) -> float | None:
-    """What a run costs before its steps take their usual time: building, and the rest of the first step."""
+    """What a run costs before its steps take their usual time: building, and the extra time of its first steps."""
     costs = [
-        found.start_up_seconds + max(0.0, found.first_step_seconds - found.step_seconds)
+        found.start_up_seconds + max(0.0, excess_seconds(found))
         for found in (record.measurement for record in records)
         if found is not None
     ]

@@ -36,7 +36,8 @@ class Meeting(Record, frozen=True):
 
 class RankReading(Record, frozen=True):
     """One process of the group. Without communication a step took it `step_seconds`, of which it waited
-    `load_seconds` for its batch; `load_seconds` is null where data was resident.
+    `load_seconds` for its batch; in steps as training does them, with communication, it waited
+    `together_load_seconds`. Both are null where data was resident.
     """
 
     rank: int
@@ -45,6 +46,7 @@ class RankReading(Record, frozen=True):
     step_seconds: float
     ci95: tuple[float, float]
     load_seconds: float | None = None
+    together_load_seconds: float | None = None
     peak_memory_bytes: int | None = None
 
 
@@ -72,9 +74,9 @@ class Scaling(Record, frozen=True):
     """What a group's trial found besides the time of its step.
 
     `exposed_seconds` is by how much communication makes the step longer than its slowest rank without it;
-    `exchange_seconds` is the same communication with nothing beside it, null where the user's own hook sends the
-    gradients or nothing is sent. `exchanges` are all-reduces of several sizes. Alone, a group of one has no
-    communication: its step is the plain one, and `ddp_ratio` tells by how much the wrapper makes it longer.
+    `exchange_seconds` is the same communication, gradients and buffers, with nothing beside it, null where the user's
+    own hook sends the gradients or nothing is sent. `exchanges` are all-reduces of several sizes. Alone, a group of one
+    has no communication: its step is the plain one, and `ddp_ratio` tells by how much the wrapper makes it longer.
     """
 
     devices: int

@@ -8,11 +8,12 @@ import hashlib
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
+from traindyno.analysis.sustained import sustained_seconds
 from traindyno.core.events import TrialProgress
 from traindyno.core.learning import LEARNING, Evaluation
 from traindyno.core.outcomes import REMEDIES, Outcome
@@ -37,6 +38,7 @@ from traindyno.runner.simulated_switches import (
 BLOCKS = 12
 LOADING = ("probe", "load", "feed")
 FED = (*LOADING, "anatomy")
+SUSTAINED = ("load", "feed", "anatomy")
 SLEEP_TICK_SECONDS = 0.05
 
 
@@ -104,14 +106,16 @@ class SimulatedRunner:
         typical = usual * math.exp(chance.gauss(0, self._profile.noise))
         steps = spec.budget.steps or max(1, round(0.1 / typical))
         steps = max(1, steps // BLOCKS) if spec.kind == "losses" else steps
-        per_step = sorted(typical * math.exp(chance.gauss(0, self._profile.noise)) for _ in range(BLOCKS))
+        per_step = [typical * math.exp(chance.gauss(0, self._profile.noise)) for _ in range(BLOCKS)]
+        blocks = tuple(Block(steps=steps, seconds=seconds * steps) for seconds in per_step)
+        step_seconds, ci95 = sustained_seconds(blocks) if spec.kind in SUSTAINED else _middle(per_step)
         return Measurement(
             batch_size=size,
             steps=steps * BLOCKS,
-            step_seconds=(per_step[BLOCKS // 2 - 1] + per_step[BLOCKS // 2]) / 2,
-            ci95=(per_step[2], per_step[BLOCKS - 3]),
+            step_seconds=step_seconds,
+            ci95=ci95,
             steady=True,
-            blocks=tuple(Block(steps=steps, seconds=seconds * steps) for seconds in per_step),
+            blocks=blocks,
             memory=Memory(
                 peak_bytes=peak,
                 peak_reserved_bytes=peak,
@@ -176,6 +180,12 @@ class SimulatedRunner:
             details={"arm": "candidate"} if both else {},
         )
         return TrialRecord(spec=spec, outcome=outcome, seconds=0.5, failure=failure)
+
+
+def _middle(per_step: Sequence[float]) -> tuple[float, tuple[float, float]]:
+    """The median of the blocks and what they leave open."""
+    ordered = sorted(per_step)
+    return (ordered[BLOCKS // 2 - 1] + ordered[BLOCKS // 2]) / 2, (ordered[2], ordered[BLOCKS - 3])
 
 
 def _chance(spec: TrialSpec) -> random.Random:

@@ -120,6 +120,7 @@ def _reading(spec: TrialSpec, rank: int, seconds: Sequence[float], load_seconds:
         step_seconds=median(seconds),
         ci95=median_interval(seconds),
         load_seconds=load_seconds,
+        together_load_seconds=load_seconds,
     )
 
 

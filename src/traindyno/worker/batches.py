@@ -72,7 +72,7 @@ def guarded(what: str, read: Callable[[], Any]) -> Any:
     except StopIteration:
         raise
     except Exception as error:
-        raise DataError(f"reading from the {what} raised {type(error).__name__}") from error
+        raise DataError(f"reading from the {what} failed") from error
 
 
 def check_size(batch_size: int, examples: int, drop_last: bool = False) -> None:

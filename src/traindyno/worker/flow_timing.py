@@ -1,22 +1,28 @@
 """Timing a flow of batches, alone or through the step, without what was ready before the clock started."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from statistics import fmean
 from typing import Protocol
 
 import torch
 
-from traindyno.analysis.steady import precise_enough, steady_from
+from traindyno.analysis.intervals import relative_half_width
+from traindyno.analysis.steady import enough, steady_from
+from traindyno.analysis.sustained import mean_interval
 from traindyno.core.base import Record
 from traindyno.core.records import Block, Budget, Settings
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.stopwatch import Clock, Stopwatch
 from traindyno.worker.devices import Device
 from traindyno.worker.steps import Step, finite_loss
-from traindyno.worker.timing import LEAST_BLOCKS, OVERTIME, Timing
+from traindyno.worker.timing import LEAST_BLOCKS, OVERTIME, Timing, together
 
 BLOCK_SECONDS = 0.25
 DEFAULT_SECONDS = 5.0
+UNCOUNTED = 5
+"""One block in so many, the first ones, is left to what is not yet as it will be."""
 
 
 class Pace(Record, frozen=True):
@@ -42,6 +48,11 @@ class FlowTiming(Record, frozen=True):
 
     timing: Timing
     waits: tuple[tuple[float, ...], ...]
+
+    @property
+    def counted(self) -> tuple[Block, ...]:
+        """All but the first fifth, whatever they took: to begin where blocks agree would leave out late batches."""
+        return self.timing.blocks[len(self.timing.blocks) // UNCOUNTED :]
 
 
 def pace_of(settings: Settings) -> Pace:
@@ -78,8 +89,10 @@ class FlowTimer:
         """Until steady and precise, or the time is up. What the pace wants may take overtime, but no more."""
         seconds = DEFAULT_SECONDS if budget.seconds is None else budget.seconds
         self._channel.phase("warm-up")
-        usual = self._discard()
+        discarded = self._discard()
+        usual = discarded[-1].seconds / discarded[-1].steps
         steps = self._steps_of_block(usual)
+        precise = partial(_precise_mean, relative_interval=budget.relative_interval)
         self._channel.phase("steps")
         self._at_start()
         deadline = self._clock() + seconds
@@ -89,15 +102,20 @@ class FlowTimer:
             self._device.check_memory()
             per_step = [block.seconds / block.steps for block in self._blocks]
             self._channel.step(len(per_step) * steps, per_step[-1])
-            start = steady_from(per_step)
-            timing = Timing(blocks=tuple(self._blocks), steady_from=start, first_step_seconds=usual, loss=value)
+            timing = Timing(
+                warm_up=together(discarded),
+                blocks=tuple(self._blocks),
+                steady_from=steady_from(per_step),
+                first_step_seconds=usual,
+                loss=value,
+            )
             late = self._clock() - deadline
             if late >= OVERTIME * seconds:
                 break
-            done = _precise(per_step, start, budget.relative_interval) or (late >= 0 and len(per_step) >= LEAST_BLOCKS)
+            done = enough(per_step, LEAST_BLOCKS, precise) or (late >= 0 and len(per_step) >= LEAST_BLOCKS)
             if done and sum(block.steps for block in timing.counted) >= self._pace.measured:
                 break
-        return FlowTiming(timing=timing, waits=tuple(self._waited[-len(timing.counted) :]))
+        return FlowTiming(timing=timing, waits=tuple(self._waited[len(self._waited) // UNCOUNTED :]))
 
     def _time_block(self, steps: int) -> torch.Tensor | None:
         if self._supply.left() < steps:
@@ -118,19 +136,18 @@ class FlowTimer:
         self._edge = now
         return loss
 
-    def _discard(self) -> float:
-        """Take what must not count; seconds per step over the later half of it."""
+    def _discard(self) -> tuple[Block, Block]:
+        """Take what must not count, in two halves: the later one tells how long a step usually takes."""
         half = self._pace.discarded // 2
-        for number in range(half):
+        return self._discard_steps(0, half), self._discard_steps(half, self._pace.discarded)
+
+    def _discard_steps(self, first: int, end: int) -> Block:
+        start = self._clock()
+        for number in range(first, end):
             self._step()
             self._channel.step(number + 1)
         self._device.synchronize()
-        middle = self._clock()
-        for number in range(half, self._pace.discarded):
-            self._step()
-            self._channel.step(number + 1)
-        self._device.synchronize()
-        return (self._clock() - middle) / max(1, self._pace.discarded - half)
+        return Block(steps=end - first, seconds=self._clock() - start)
 
     def _steps_of_block(self, usual: float) -> int:
         """Whole turns that last long enough for the clock, or as many as a pass has left."""
@@ -138,9 +155,6 @@ class FlowTimer:
         return max(1, int(min(wanted, self._supply.left())) // self._pace.turn) * self._pace.turn
 
 
-def _precise(per_step: list[float], start: int | None, relative_interval: float) -> bool:
-    return (
-        start is not None
-        and len(per_step) - start >= LEAST_BLOCKS
-        and precise_enough(per_step[start:], relative_interval)
-    )
+def _precise_mean(samples: Sequence[float], relative_interval: float) -> bool:
+    """Whether the mean, which is what such a trial tells, is known well enough."""
+    return relative_half_width(fmean(samples), mean_interval(samples)) <= relative_interval

@@ -14,6 +14,8 @@ from traindyno.worker.knobs.accumulation import WHOLE, Share
 
 SCORE_KEYS = ("logits", "out")
 CLASS_DTYPES = (torch.uint8, torch.int16, torch.int32, torch.int64)
+# What torch's cross entropy takes for classes.
+LABEL_DTYPES = (torch.uint8, torch.int64)
 # What torch's cross entropy leaves out, such as the padding of sentences.
 IGNORED_TARGET = -100
 VALUE_LOSSES = (nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.BCEWithLogitsLoss, nn.BCELoss)
@@ -56,7 +58,10 @@ class Criterion:
     def _look(self, output: Any, target: Any) -> None:
         """A GPU stops for good at a class that there is no score for, so the first batch is looked at before."""
         self._looked = True
-        if isinstance(target, Tensor) and target.device.type != "cpu" and self.averages_targets(output):
+        if not isinstance(target, Tensor) or not self.averages_targets(output):
+            return
+        check_labels(output, target)
+        if target.device.type != "cpu":
             check_classes(output, target)
 
     def _loss_of(self, output: Any, target: Any, share: Share) -> Tensor:
@@ -125,7 +130,8 @@ def find_scores(output: Any) -> Tensor | None:
 def require_scores(output: Any) -> Tensor:
     scores = find_scores(output)
     if scores is None or scores.dim() == 0:
-        found = f"a {type(output).__name__}" if scores is None else "a single number"
+        found = "a single number" if scores is output else f"a {type(output).__name__}"
+        found += " that begins with a single number" if scores is not None and isinstance(output, tuple | list) else ""
         keys = f" with keys {', '.join(map(str, output))}" if isinstance(output, Mapping) else ""
         raise TraindynoError(
             f"the model returned {found}{keys}, in which no class scores were found for the default loss",
@@ -185,6 +191,22 @@ def check_classes(output: Any, target: Any) -> None:
             "let targets count from 0, or give the model more outputs (models by name: --classes); "
             f"{IGNORED_TARGET} marks what is not to be learnt",
         )
+
+
+def check_labels(output: Any, target: Tensor) -> None:
+    """Refuse targets that cross entropy takes neither for classes nor for the share of each class."""
+    scores = find_scores(output)
+    if scores is None or scores.dim() == 0 or _width_one(scores.shape) or target.dtype in LABEL_DTYPES:
+        return
+    dimension = _class_dimension(scores.shape, target)
+    if target.is_floating_point() and target.shape == scores.movedim(dimension, 1).shape:
+        return
+    kind = str(target.dtype).removeprefix("torch.")
+    raise UsageError(
+        f"the targets of a batch are of type {kind}, and the model has scores for {scores.shape[dimension]} classes",
+        "let targets be whole numbers that count the classes from 0 (target.long()), or give a loss for such values: "
+        "loss=lambda output, target: ..., to the Workload or to traindyno.apply",
+    )
 
 
 def check_not_smoothed(label_smoothing: float, reason: str) -> None:

@@ -1,11 +1,12 @@
 """Timing blocks of steps until the reading is steady and precise, or the trial's time is up."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 
-from traindyno.analysis.steady import precise_enough, steady_from
+from traindyno.analysis.steady import enough, precise_enough, steady_from
 from traindyno.core.base import Record
 from traindyno.core.records import Block
 from traindyno.worker.channel import Channel
@@ -22,8 +23,12 @@ Clock = Callable[[], float]
 
 
 class Timing(Record, frozen=True):
-    """The blocks of one trial: all of them, and from which on they count."""
+    """The blocks of one trial: all of them, and from which on they count.
 
+    `warm_up` are all steps between the first one and the first block.
+    """
+
+    warm_up: Block
     blocks: tuple[Block, ...]
     steady_from: int | None
     first_step_seconds: float
@@ -34,6 +39,16 @@ class Timing(Record, frozen=True):
         """The blocks that make up the answer: from steady state on, or the later half if it never came."""
         start = self.steady_from if self.steady_from is not None else len(self.blocks) // 2
         return self.blocks[start:]
+
+    @property
+    def after_first_step(self) -> tuple[Block, ...]:
+        """Every step but the first: the warm-up as one block, and the blocks."""
+        return (self.warm_up, *self.blocks)
+
+    @property
+    def discarded(self) -> tuple[Block, ...]:
+        """What of that came before the blocks that count."""
+        return self.after_first_step[: -len(self.counted)]
 
 
 def steps_of_block(step_seconds: float) -> int:
@@ -62,18 +77,23 @@ def time_steps(
     relative_interval: float,
     clock: Clock = time.monotonic,
 ) -> Timing:
-    """Measure until steady and precise to `relative_interval`, or for about `seconds`."""
+    """Measure until steady and precise to `relative_interval`, or for about `seconds`.
+
+    A block far shorter than it should be says that what came before was slower: all that becomes warm-up, and blocks
+    begin anew with more steps.
+    """
     channel.phase("first step")
     first, loss = time_block(step, 1, device, clock)
     finite_loss(loss)
     device.check_memory()
     channel.phase("warm-up")
-    rehearsal, done = _rehearse(step, device, clock)
-    block_steps = steps_of_block(rehearsal.seconds / rehearsal.steps)
-    channel.step(done, rehearsal.seconds / rehearsal.steps)
+    before = _rehearse(step, device, clock)
+    block_steps = _steps_of_block_like(before[-1])
+    done = 1 + sum(block.steps for block in before)
+    channel.step(done, before[-1].seconds / before[-1].steps)
+    precise = partial(precise_enough, relative_interval=relative_interval)
     blocks: list[Block] = []
     deadline = clock() + seconds
-    start, value = None, None
     while True:
         block, loss = time_block(step, block_steps, device, clock)
         value = finite_loss(loss)
@@ -81,29 +101,46 @@ def time_steps(
         blocks.append(block)
         done += block_steps
         channel.step(done, block.seconds / block.steps)
+        if _too_short(block):
+            before, blocks, block_steps = [*before, *blocks], [], _steps_of_block_like(block)
+            continue
         per_step = [each.seconds / each.steps for each in blocks]
-        start = steady_from(per_step)
-        if start is not None and _finished(per_step[start:], relative_interval):
+        if enough(per_step, LEAST_BLOCKS, precise):
             break
         if clock() >= deadline and (len(blocks) >= LEAST_BLOCKS or clock() >= deadline + OVERTIME * seconds):
             break
-    return Timing(blocks=tuple(blocks), steady_from=start, first_step_seconds=first.seconds, loss=value)
+    return Timing(
+        warm_up=together(before),
+        blocks=tuple(blocks),
+        steady_from=steady_from(per_step),
+        first_step_seconds=first.seconds,
+        loss=value,
+    )
 
 
-def _rehearse(step: Step, device: Device, clock: Clock) -> tuple[Block, int]:
-    """Blocks that double until one lasts long enough to tell how long a step takes; and the steps done so far.
+def together(blocks: Sequence[Block]) -> Block:
+    """One block of all their steps."""
+    return Block(steps=sum(block.steps for block in blocks), seconds=sum(block.seconds for block in blocks))
 
-    The second step is not counted: it may still tune kernels or allocate, and blocks would come out too short.
+
+def _rehearse(step: Step, device: Device, clock: Clock) -> list[Block]:
+    """Blocks that double until one lasts long enough to tell how long a step takes.
+
+    The first is of one step that does not tell: it may still tune kernels or allocate, and blocks would come out too
+    short.
     """
-    time_block(step, 1, device, clock)
-    steps, done = 1, 2
+    done = [time_block(step, 1, device, clock)[0]]
+    steps = 1
     while True:
-        block, _ = time_block(step, steps, device, clock)
-        done += steps
-        if block.seconds >= BLOCK_SECONDS / 2 or steps >= LARGEST_BLOCK_STEPS:
-            return block, done
+        done.append(time_block(step, steps, device, clock)[0])
+        if not _too_short(done[-1]):
+            return done
         steps *= 2
 
 
-def _finished(samples: list[float], relative_interval: float) -> bool:
-    return len(samples) >= LEAST_BLOCKS and precise_enough(samples, relative_interval)
+def _too_short(block: Block) -> bool:
+    return block.seconds < BLOCK_SECONDS / 2 and block.steps < LARGEST_BLOCK_STEPS
+
+
+def _steps_of_block_like(block: Block) -> int:
+    return steps_of_block(block.seconds / block.steps)

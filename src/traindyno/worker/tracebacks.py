@@ -1,6 +1,7 @@
 """The user's own part of a traceback: where their code stood when something went wrong."""
 
 import re
+import sysconfig
 import traceback
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,13 +9,14 @@ from pathlib import Path
 from traindyno.core.errors import TraindynoError
 
 _LIBRARIES = ("traindyno", "torch", "torchvision", "timm")
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
 _FRAME = re.compile(
     r'^  File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<name>[^\n]+)\n(?:    [^\n]*\n)*', re.MULTILINE
 )
 
 
 def own_traceback(error: BaseException) -> tuple[str, str | None]:
-    """The traceback without the frames of traindyno and torch, and the place of the last frame that remains.
+    """The traceback without the frames of libraries, and the place of the last frame that remains.
 
     When no frame remains, the mistake is not in the user's code, and the whole traceback is given.
     """
@@ -55,9 +57,12 @@ def _keep_own(told: traceback.TracebackException, folders: list[str]) -> None:
 
 
 def _within(filename: str, folders: list[str]) -> bool:
-    return filename.startswith("<") or any(filename.startswith(folder) for folder in folders)
+    installed = not _INSTALLED.isdisjoint(Path(filename).parts)
+    return filename.startswith("<") or installed or any(filename.startswith(folder) for folder in folders)
 
 
 def _library_folders() -> list[str]:
+    """Where Python's own modules lie, and libraries that may run from where they are written."""
     specs = (find_spec(name) for name in _LIBRARIES)
-    return [f"{Path(spec.origin).parent}/" for spec in specs if spec is not None and spec.origin is not None]
+    written = [f"{Path(spec.origin).parent}/" for spec in specs if spec is not None and spec.origin is not None]
+    return [*(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")), *written]

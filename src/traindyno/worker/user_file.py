@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Mapping
+from inspect import isfunction
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -109,7 +110,9 @@ def _function(module: ModuleType, path: Path, name: str, example: str) -> Any:
 
 
 def _missing(module: ModuleType, path: Path, name: str, example: str) -> UsageError:
-    public = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-    likely = nearest(name, public) or public[:5]
+    public = {key: value for key, value in vars(module).items() if callable(value) and not key.startswith("_")}
+    own = [key for key, value in public.items() if getattr(value, "__module__", None) == module.__name__]
+    functions = [key for key in own if isfunction(public[key])]
+    likely = nearest(name, list(public)) or (functions or own or list(public))[:5]
     hint = f"it has {', '.join(likely)}" if likely else f"define it: def {name}(): {example}"
     return UsageError(f"{path.name} has no function {name!r}", hint)

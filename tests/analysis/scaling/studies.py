@@ -59,6 +59,8 @@ def a_trial(
     exposed: float = 0.01,
     exchange: float | None = 0.02,
     loads: Sequence[float | None] | None = None,
+    together_loads: Sequence[float | None] | None = None,
+    means: Sequence[float] | None = None,
     exchanges: Sequence[tuple[int, float]] = ((4096, 1e-3), (1 << 20, 2e-3), (1 << 26, 65e-3)),
     nodes: Sequence[str] | None = None,
     repeat: int = 0,
@@ -69,8 +71,16 @@ def a_trial(
     alone, mean = max(rank_seconds), sum(rank_seconds) / devices
     names, waits = nodes or ["here"] * devices, loads or [None] * devices
     ranks = tuple(
-        RankReading(rank=rank, node=names[rank], device="cpu", step_seconds=own, ci95=_around(own), load_seconds=wait)
-        for rank, (own, wait) in enumerate(zip(rank_seconds, waits, strict=True))
+        RankReading(
+            rank=rank,
+            node=names[rank],
+            device="cpu",
+            step_seconds=own,
+            ci95=_around(own),
+            load_seconds=waits[rank],
+            together_load_seconds=(together_loads or waits)[rank],
+        )
+        for rank, own in enumerate(rank_seconds)
     )
     together, several = alone + exposed, devices > 1
     scaling = Scaling(
@@ -78,7 +88,7 @@ def a_trial(
         nodes=1,
         backend="gloo" if several else None,
         ranks=ranks,
-        turns=(Turn(together=together, alone=alone, mean=mean),) * 6,
+        turns=tuple(Turn(together=together, alone=alone, mean=each) for each in means or [mean] * 6),
         alone_seconds=alone,
         alone_ci95=_around(alone),
         exposed_seconds=exposed,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from analysis.scaling.studies import a_request, a_trial, concluded, one_device, said
 from traindyno.analysis.scaling.conclude import conclude_scale
 from traindyno.core.answers.scaling import BreakEven
+from traindyno.core.records import TrialRecord
 
 BATCHES = (32, 64, 128, 256)
 
@@ -40,8 +41,32 @@ def test_what_is_too_close_to_tell_is_neither_slower_nor_faster() -> None:
     one = [one_device(64, 0.1 * factor, repeat) for repeat, factor in enumerate(factors)]
     two = [a_trial(64, (0.09 * each,) * 2, exposed=0.009, repeat=repeat) for repeat, each in enumerate(factors)]
     answer = conclude_scale(a_request(), [*one, *two], seconds=1.0, simulated=False)
-    assert answer.break_even == (BreakEven(devices=2, batch_size=None),)
+    assert answer.break_even == (BreakEven(devices=2, batch_size=None, undecided_at=(64,)),)
     assert said(answer.verdicts, "Whether two devices are faster than one", "too close to tell", "--repeats")
+
+
+def undecided(size: int) -> list[TrialRecord]:
+    """One device and two that are as fast, each measured twice with a tenth between."""
+    factors = (1.0, 1.1)
+    one = [one_device(size, 0.1 * factor, repeat) for repeat, factor in enumerate(factors)]
+    return [*one, *(a_trial(size, (0.09 * each,) * 2, exposed=0.009, repeat=n) for n, each in enumerate(factors))]
+
+
+def test_a_batch_above_at_which_it_is_too_close_to_tell_takes_the_promise_for_larger_ones_away() -> None:
+    paying = [one_device(64, 0.1), a_trial(64, (0.06, 0.06), exposed=0.02)]
+    answer = conclude_scale(a_request(), [*paying, *undecided(128), *undecided(256)], seconds=1.0, simulated=False)
+    assert answer.break_even == (BreakEven(devices=2, batch_size=64, undecided_at=(128, 256)),)
+    assert said(answer.verdicts, "Two devices pay at batch 64 in all (1.25 times as fast as one)", "smallest batch")
+    assert said(answer.verdicts, "at 128 and 256 it is too close to tell")
+    assert not said(answer.verdicts, "from batch 64")
+
+
+def test_the_same_holds_above_a_batch_at_which_they_are_slower() -> None:
+    slower = [one_device(32, 0.05), a_trial(32, (0.03, 0.03), exposed=0.04)]
+    paying = [one_device(64, 0.1), a_trial(64, (0.06, 0.06), exposed=0.02)]
+    answer = conclude_scale(a_request(), [*slower, *paying, *undecided(128)], seconds=1.0, simulated=False)
+    assert said(answer.verdicts, "slower than one at batch 32 in all", "at batch 64 they pay", "at 128 it is too close")
+    assert not answer.break_even[0].holds_above
 
 
 def test_the_break_even_of_the_most_devices_is_the_answer() -> None:

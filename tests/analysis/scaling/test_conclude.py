@@ -40,7 +40,7 @@ def test_shares_and_what_is_left_of_linear_add_up_to_the_step() -> None:
     assert row.waiting_share is not None
     slower_on_average = 0.3 / 4 * row.efficiency
     assert row.efficiency + row.communication_share + row.waiting_share + slower_on_average == pytest.approx(1)
-    assert said(answer.verdicts, "that are missing", "communication", "waiting for the slowest rank")
+    assert said(answer.verdicts, "of the 100 points of the step", "to communication", "to waiting for the slowest rank")
 
 
 def test_efficiency_is_against_the_same_batch_each_and_speed_up_against_the_same_batch_in_all() -> None:
@@ -82,11 +82,35 @@ def test_communication_is_told_with_how_much_of_it_is_hidden() -> None:
     assert said(answer.verdicts, "Communication is", "two devices with 64 each", "25 % goes on beside computing")
 
 
-def test_communication_that_costs_more_than_its_exchange_slows_computing_down_besides() -> None:
+def test_communication_that_costs_more_than_its_exchange_is_told_so_and_no_cause_is_made_up() -> None:
     records = [one_device(64, 0.1), a_trial(128, exposed=0.05, exchange=0.02)]
     answer = conclude_scale(a_request(), records, seconds=1.0, simulated=False)
     assert row_of(answer, 2, 64).hidden_share == 0
-    assert said(answer.verdicts, "exchange takes 20.0 ms", "longer by 50.0 ms", "slows computing down")
+    assert said(answer.verdicts, "exchange takes 20.0 ms", "longer by 50.0 ms, which is more")
+    assert not said(answer.verdicts, "slows computing down")
+
+
+def test_communication_as_long_as_its_exchange_within_chance_is_called_neither_hidden_nor_longer() -> None:
+    records = [one_device(64, 0.1), a_trial(128, exposed=0.0201, exchange=0.02)]
+    answer = conclude_scale(a_request(), records, seconds=1.0, simulated=False)
+    assert said(answer.verdicts, "exchange takes 20.0 ms", "beside computing is too close to tell")
+    assert not said(answer.verdicts, "which is more")
+
+
+def test_what_is_missing_is_not_parted_where_the_base_communicates_too() -> None:
+    two = a_trial(128, (0.09, 0.09), exposed=0.01)
+    four = a_trial(256, (0.09,) * 4, exposed=0.018)
+    answer = conclude_scale(a_request(devices=(2, 4)), [two, four], seconds=1.0, simulated=False)
+    assert said(answer.verdicts, "Four devices with 64 each train 1.85 times", "93 % of linear")
+    assert not said(answer.verdicts, "are lost")
+
+
+def test_what_is_missing_is_not_parted_where_its_parts_exceed_it() -> None:
+    shorter = conclude_scale(
+        a_request(), [one_device(64, 0.1), a_trial(128, (0.095,) * 2, exposed=0.02)], seconds=1.0, simulated=False
+    )
+    assert said(shorter.verdicts, "87 % of linear")
+    assert not said(shorter.verdicts, "are lost")
 
 
 @settings(max_examples=15, deadline=None)
@@ -101,7 +125,7 @@ def test_a_planted_straggler_is_named_and_takes_nothing_for_communication(slower
     assert (after.communication_share or 0) <= (before.communication_share or 0) + 0.005
     assert (after.waiting_share or 0) > (before.waiting_share or 0)
     assert said(held_up.verdicts, f"Rank {devices - 1} on node-0 is a straggler", "computes more slowly")
-    assert said(held_up.verdicts, "who wait", "not communication")
+    assert said(held_up.verdicts, "in training they wait", "not communication")
 
 
 def test_a_straggler_that_waits_for_its_batches_is_told_so() -> None:
@@ -109,6 +133,44 @@ def test_a_straggler_that_waits_for_its_batches_is_told_so() -> None:
     answer = conclude_scale(a_request(devices=(4,)), [late], seconds=1.0, simulated=False)
     assert answer.ranks[3].because == "waits 42.0 ms per step for its batches"
     assert row_of(answer, 4, 64).load_share == pytest.approx(0.042 / 0.15)
+
+
+def test_batches_that_are_loaded_while_gradients_are_sent_are_no_waiting_in_training() -> None:
+    """Alone a rank waits 40 of 100 ms for its batch; together it sends for 40 ms, and its batch is there."""
+    waits, none = (0.04, 0.04), (0.0, 0.0)
+    hidden = a_trial(128, (0.1, 0.1), exposed=0.0, exchange=0.04, loads=waits, together_loads=none)
+    answer = conclude_scale(a_request(devices=(2,)), [hidden], seconds=1.0, simulated=False)
+    row = row_of(answer, 2, 64)
+    assert row.load_share == 0
+    assert row.load_hidden_share == pytest.approx(0.4)
+    assert row.hidden_share == 0, "what goes on beside loading does not go on beside computing"
+    assert not said(answer.verdicts, "the slowest rank waits")
+    assert said(answer.verdicts, "Without communication the slowest rank would wait 40 % of the step more")
+
+
+def test_nobody_waits_in_training_for_a_rank_whose_batches_come_while_all_communicate() -> None:
+    late, in_time = (
+        a_trial(128, (0.06, 0.1), exposed=0.0, loads=(0.0, 0.04), together_loads=(0.0, together))
+        for together in (0.04, 0.0)
+    )
+    waits, waits_not = (
+        row_of(conclude_scale(a_request(devices=(2,)), [trial], seconds=1.0, simulated=False), 2, 64)
+        for trial in (late, in_time)
+    )
+    assert waits.waiting_share == pytest.approx(0.2)
+    assert waits_not.waiting_share == pytest.approx(0)
+
+
+def test_turns_that_wait_for_a_late_batch_count_in_what_ranks_wait_for_each_other() -> None:
+    late = [0.05] * 5 + [0.35]
+    fed, resident = (
+        conclude_scale(
+            a_request(devices=(2,)), [a_trial(128, (0.1, 0.1), loads=loads, means=late)], seconds=1.0, simulated=False
+        )
+        for loads in ((0.0, 0.0), None)
+    )
+    assert row_of(fed, 2, 64).waiting_share == pytest.approx(0)
+    assert row_of(resident, 2, 64).waiting_share == pytest.approx(0.05 / 0.11)
 
 
 def test_ranks_are_known_again_by_their_machine_where_ranks_are_dealt_anew() -> None:

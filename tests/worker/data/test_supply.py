@@ -15,6 +15,7 @@ from traindyno.worker.data.pipeline_source import PipelineSource
 from traindyno.worker.data.placed import PlacedSupply
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.supply import CachedSupply, LoaderSupply, cached_batches, host_batches
+from traindyno.worker.data.warmth import Warmth
 from traindyno.worker.errors import LargerThanDataError
 from traindyno.worker.flow_timing import pace_of
 from worker.data.known_data import KnownExamples, KnownStream
@@ -54,6 +55,28 @@ def test_what_shuffle_buffers_read_before_the_first_batch_is_not_cold_any_more()
     with pytest.raises(LargerThanDataError, match="needs 23 examples, and the data has 22"):
         supply_of(22, Feed(cold=True), stream=True)
     supply_of(23, Feed(cold=True), stream=True).flow.close()
+
+
+def test_every_cold_pass_must_have_been_cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first pass is, the second finds half of the data in memory, the third does not."""
+    passes = iter([Warmth(0.01), Warmth(0.5, ("half was still there",)), Warmth(0.02, ("half was still there", "x"))])
+    monkeypatch.setattr(PipelineSource, "cold", lambda _: next(passes))
+    with supply_of(15, Feed(cold=True)) as supply:
+        supply.start()
+        assert supply.warmth == Warmth(0.01)
+        supply.renew()
+        supply.renew()
+        assert supply.warmth == Warmth(0.5, ("half was still there", "x"))
+
+
+def test_a_cold_pass_that_cannot_tell_leaves_unknown_what_was_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = iter([Warmth(0.0), Warmth(None, ("not verified",)), Warmth(0.0)])
+    monkeypatch.setattr(PipelineSource, "cold", lambda _: next(passes))
+    with supply_of(15, Feed(cold=True)) as supply:
+        supply.start()
+        supply.renew()
+        supply.renew()
+        assert supply.warmth == Warmth(None, ("not verified",))
 
 
 @pytest.mark.parametrize("decoder", ["pil", "nvjpeg"])

@@ -7,12 +7,9 @@ import torch
 
 
 @pytest.fixture(autouse=True)
-def same_flags_afterwards() -> Iterator[None]:
+def same_flags_afterwards(one_thread: None) -> Iterator[None]:
     cudnn, products = torch.backends.cudnn, torch.backends.cuda.matmul
     before = (cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32, products.allow_tf32)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     yield
     cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32, products.allow_tf32 = before
     torch.use_deterministic_algorithms(False)
-    torch.set_num_threads(threads)

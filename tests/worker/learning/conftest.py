@@ -7,11 +7,8 @@ import torch
 
 
 @pytest.fixture(autouse=True)
-def same_process_afterwards() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+def same_process_afterwards(one_thread: None) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         yield
     torch.use_deterministic_algorithms(False)
     torch.backends.cudnn.deterministic = False
-    torch.set_num_threads(threads)

@@ -47,6 +47,20 @@ def test_bad_examples_are_left_out_and_told_if_that_is_asked_for(tmp_path: Path)
     assert sum("1 bad example was left out" in note for note in data.notes) == 1
 
 
+def test_what_training_left_out_is_told_while_it_still_reads_and_counted_once(tmp_path: Path) -> None:
+    root = write_folder(tmp_path, [f"train/{name}" for name in NAMES] + [f"val/{name}" for name in NAMES])
+    for name in ("train/class0/3.jpg", "train/class1/5.jpg", "val/class0/3.jpg"):
+        (root / name).write_bytes(b"no image")
+    data = open_set(folder(root, skip_bad=True))
+    with data.training(0) as take:
+        for _ in range(2 * data.training_examples):
+            take()
+        assert ["2 bad examples were left out" in note for note in data.notes] == [True]
+    with data.evaluation() as batches:
+        list(batches)
+    assert ["3 bad examples were left out" in note for note in data.notes] == [True]
+
+
 def test_a_bad_example_ends_the_run_with_its_name(tmp_path: Path) -> None:
     root = write_folder(tmp_path, [f"train/{name}" for name in NAMES] + [f"val/{name}" for name in NAMES])
     (root / "val/class0/3.jpg").write_bytes(b"no image")

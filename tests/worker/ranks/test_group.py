@@ -78,7 +78,18 @@ def test_a_rank_that_waits_for_its_data_is_read_as_such(runner: LocalRunner, num
     assert healthy.load_seconds is not None
     assert slow.load_seconds is not None
     assert healthy.load_seconds < DELAY_SECONDS / 2 < slow.load_seconds <= slow.step_seconds
+    assert slow.together_load_seconds == pytest.approx(slow.load_seconds, abs=DELAY_SECONDS / 4)
     assert scaling.exposed_ci95[0] < TOLERANCE
+
+
+@pytest.mark.slow
+def test_a_rank_whose_batches_come_while_gradients_are_sent_does_not_wait_for_them_in_training(runner: LocalRunner):
+    job = "slow_data_beside_slower_communication"
+    _, scaling = measured(runner, job, seconds=5.0, supply="loader", num_workers=1)
+    slow = scaling.ranks[1]
+    assert slow.load_seconds is not None
+    assert slow.together_load_seconds is not None
+    assert slow.together_load_seconds < DELAY_SECONDS / 4 < DELAY_SECONDS / 2 < slow.load_seconds
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 import torch.distributed as distributed
 from torch import nn
 
@@ -11,7 +12,11 @@ from traindyno.core.errors import UsageError
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.worker.devices import CpuDevice
 from traindyno.worker.job import build_job
-from traindyno.worker.ranks.sharing import bucket_bytes, gradient_bytes, share_gradients
+from traindyno.worker.learning.processes import ALONE
+from traindyno.worker.ranks.crew import Crew
+from traindyno.worker.ranks.exchanges import Exchanger
+from traindyno.worker.ranks.position import Position
+from traindyno.worker.ranks.sharing import bucket_bytes, buffer_sharing, gradient_bytes, share_gradients
 from traindyno.worker.steps import make_step
 
 SOURCE = """
@@ -82,6 +87,37 @@ def test_buckets_are_as_large_as_asked_and_hold_all_gradients(source: Path):
 def test_a_hook_that_cannot_be_called_is_refused(source: Path):
     with pytest.raises(UsageError, match="communication_hook is a str"):
         build_job(WorkloadSpec(model=f"{source}:wrong"))
+
+
+def normalised() -> nn.Module:
+    return nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+
+
+def test_the_exchange_of_a_step_shares_buffers_as_the_step_does(monkeypatch: pytest.MonkeyPatch):
+    sent: list[int] = []
+    wrapped = nn.parallel.DistributedDataParallel(normalised())
+    send = wrapped._distributed_broadcast_coalesced
+
+    def spy(tensors: list[torch.Tensor], *arguments: object) -> None:
+        sent.append(len(tensors))
+        send(tensors, *arguments)
+
+    monkeypatch.setattr(wrapped, "_distributed_broadcast_coalesced", spy)
+    for _ in range(2):
+        wrapped(torch.randn(8, 4)).sum().backward()
+    in_a_step = sent[-1]
+    with wrapped.no_sync():
+        wrapped(torch.randn(8, 4)).sum().backward()
+        sent.clear()
+        wrapped(torch.randn(8, 4)).sum().backward()
+    assert sent == [], "blocks without communication share no buffers"
+    exchanger = Exchanger(Crew(ALONE, CpuDevice(), Position()), CpuDevice(), torch.float32)
+    exchanger.time_of((1024,), buffer_sharing(wrapped))
+    assert set(sent) == {in_a_step} == {3}
+
+
+def test_a_model_without_buffers_shares_none():
+    assert buffer_sharing(nn.parallel.DistributedDataParallel(nn.Linear(4, 2))) is None
 
 
 def test_frozen_weights_are_not_sent():

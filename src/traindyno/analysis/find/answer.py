@@ -4,14 +4,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from traindyno.analysis.find.attempts import left_out_again
+from traindyno.analysis.find.attempts import UNPROVED, UNSHOWN, left_out_again, not_kept
 from traindyno.analysis.find.choice import Choice, choose, setup_of
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.offers import offers
 from traindyno.analysis.find.rounds import failures
-from traindyno.analysis.find.steps import bound_of, headroom_of, shares_of, step_of
+from traindyno.analysis.find.steadiness import ran_steadily
+from traindyno.analysis.find.steps import NOT_SEEN, UNLIKE, bound_of, headroom_of, is_unlike, shares_of, step_of
 from traindyno.analysis.find.training import training_time, with_rate
-from traindyno.analysis.find.verdicts import constraints_of, find_verdicts, margin_words
+from traindyno.analysis.find.verdicts import constraints_of, find_verdicts, margin_words, missed_verdicts
 from traindyno.analysis.probes import examples_in_data, image_size
 from traindyno.core.answers.find import Attempt, Finalist, FindAnswer, TimeSpent
 from traindyno.core.records import TrialRecord
@@ -27,15 +28,15 @@ def conclude_find(
     simulated: bool = False,
 ) -> FindAnswer:
     """Everything the trials say, also when the search was cut short."""
-    choice = _with_rates(choose(findings, request.batch_range), request, findings.noise_scale)
+    choice = _told(choose(findings, request.batch_range), request, findings)
     found = setup_of(choice.recommended)
     before, after = step_of(findings, findings.baseline), step_of(findings, found)
     bounds = (bound_of(findings, findings.baseline), bound_of(findings, found))
     records = findings.runs(found)
-    headroom = headroom_of(records, after)
+    headroom = headroom_of(records, after, UNLIKE if is_unlike(findings, found) else NOT_SEEN)
     examples = request.epoch_examples or examples_in_data(history)
     trained = (choice.baseline, findings.runs(findings.baseline)), (choice.recommended, records)
-    return FindAnswer(
+    answer = FindAnswer(
         model=request.workload.model,
         mode=request.workload.mode,
         data=request.workload.data,
@@ -68,26 +69,31 @@ def conclude_find(
         noise_scale=findings.noise_scale,
         noise_scale_ci95=None if findings.noise is None else findings.noise.ci95,
     )
+    return msgspec.structs.replace(answer, verdicts=(*answer.verdicts, *missed_verdicts(answer)))
 
 
 def _attempts(findings: Findings, choice: Choice) -> tuple[Attempt, ...]:
-    """Every attempt; where a simpler way won the rounds, what it does without says so."""
+    """Every attempt; where a simpler way won the rounds, or the baseline, what it does without says so."""
     held, found = findings.held, setup_of(choice.recommended)
-    both_ran = choice.recommended.confirmed and any(setup_of(each) == held for each in choice.everyone)
-    if not both_ran or held == found:
+    held_ran = any(each.confirmed and setup_of(each) == held for each in choice.everyone)
+    if not choice.recommended.changes:
+        return tuple(not_kept(each, UNSHOWN if held_ran else UNPROVED) for each in findings.attempts)
+    if not choice.recommended.confirmed or not held_ran or held == found:
         return tuple(findings.attempts)
-    shown = bool(choice.recommended.changes)
-    return tuple(left_out_again(each, held.settings, found.settings, shown=shown) for each in findings.attempts)
+    return tuple(left_out_again(each, held.settings, found.settings) for each in findings.attempts)
 
 
-def _with_rates(choice: Choice, request: FindRequest, noise_scale: float | None) -> Choice:
-    """Every finalist with what its batch asks of the learning rate."""
+def _told(choice: Choice, request: FindRequest, findings: Findings) -> Choice:
+    """Every finalist with what its batch asks of the learning rate, and whether all trials of it were steady."""
+    records = [record for _, record in findings.log]
 
     def told(found: Finalist) -> Finalist:
-        return with_rate(found, request, noise_scale)
+        rated = with_rate(found, request, findings.noise_scale)
+        return msgspec.structs.replace(rated, steady=ran_steadily(records, setup_of(found)))
 
     return msgspec.structs.replace(
         choice,
+        baseline=told(choice.baseline),
         own=told(choice.own),
         free=None if choice.free is None else told(choice.free),
         recommended=told(choice.recommended),

@@ -5,19 +5,21 @@ from collections.abc import Sequence
 import msgspec
 
 from traindyno.analysis.find.findings import Findings
+from traindyno.analysis.find.pairs import Said
 from traindyno.analysis.find.rates import faster_by
 from traindyno.analysis.find.words import changes_in_words, noise_words
 from traindyno.analysis.noise_runs import noises_of
 from traindyno.analysis.noise_scale import NoiseEstimate
 from traindyno.analysis.switch_candidates import Candidate, names_of, value_words
 from traindyno.core.answers.find import Attempt
-from traindyno.core.answers.interval import Interval
 from traindyno.core.records import Failure, Settings, TrialRecord
 from traindyno.core.setups import Setup
 
 UNSHOWN = "the last rounds did not show the gain"
 NOISE = "the noise scale of the gradients"
-NO_TIME = "not tried: the time budget does not reach"
+SHORT_OF_TIME = "the time budget does not reach"
+NO_TIME = f"not tried: {SHORT_OF_TIME}"
+UNPROVED = "it was not proved end to end"
 
 
 def tried_end_to_end(findings: Findings, setup: Setup, record: TrialRecord, least: float) -> Attempt:
@@ -38,7 +40,8 @@ def tried_end_to_end(findings: Findings, setup: Setup, record: TrialRecord, leas
     )
     if gain is None:
         return msgspec.structs.replace(attempt, outcome="adopted: the first to run end to end with the step as it is")
-    return msgspec.structs.replace(attempt, ratio=gain[0], ci95=gain[1])
+    within = _within_process(findings, setup)
+    return msgspec.structs.replace(attempt, ratio=gain[0], ci95=gain[1], within_process=within)
 
 
 def fewer_suffice(findings: Findings, setup: Setup) -> Attempt:
@@ -50,8 +53,19 @@ def fewer_suffice(findings: Findings, setup: Setup) -> Attempt:
     assert gain is not None
     change = changes_in_words(setup.changes(findings.held))
     return Attempt(
-        side="data", change=change, outcome="adopted: as fast with fewer", adopted=True, ratio=gain[0], ci95=gain[1]
+        side="data",
+        change=change,
+        outcome="adopted: as fast with fewer",
+        adopted=True,
+        ratio=gain[0],
+        ci95=gain[1],
+        within_process=_within_process(findings, setup),
     )
+
+
+def _within_process(findings: Findings, setup: Setup) -> bool:
+    """Whether it or what is held ran once so far."""
+    return any(len(findings.runs(each)) == 1 for each in (setup, findings.held))
 
 
 def ruled_out(setup: Setup, held: Setup, best_seconds: float, seconds: float) -> Attempt:
@@ -72,7 +86,7 @@ def unprobed(setup: Setup, held: Setup, record: TrialRecord | None) -> Attempt:
 
 def tried_switches(
     members: tuple[Candidate, ...],
-    effect: tuple[float, Interval] | None,
+    said: Said | None,
     failure: str | None,
     *,
     adopted: bool,
@@ -89,7 +103,19 @@ def tried_switches(
     )
     if failure is not None:
         return msgspec.structs.replace(attempt, outcome=f"failed: {failure}")
-    return attempt if effect is None else msgspec.structs.replace(attempt, ratio=effect[0], ci95=effect[1])
+    if said is None:
+        return attempt
+    ratio, interval = said.effect
+    outcome = attempt.outcome if adopted else _refusal(said)
+    within = said.within_process
+    return msgspec.structs.replace(attempt, outcome=outcome, ratio=ratio, ci95=interval, within_process=within)
+
+
+def _refusal(said: Said) -> str:
+    ratio, (low, _) = said.effect
+    if low > 1 and not said.within_process:
+        return "faster, but by too little"
+    return "not clearly faster" if ratio > 1 else "not faster"
 
 
 def noise_read(noise: NoiseEstimate, records: Sequence[TrialRecord]) -> Attempt:
@@ -108,17 +134,20 @@ def failure_words(failure: Failure | None) -> str | None:
     return None if failure is None else failure.message
 
 
-def left_out_again(attempt: Attempt, held: Settings, recommended: Settings, *, shown: bool) -> Attempt:
-    """A switch that what is held has and what is recommended has not, where both ran in the last rounds.
+def not_kept(attempt: Attempt, why: str) -> Attempt:
+    """What was adopted on the way, where the answer is that there is nothing to change."""
+    if not attempt.adopted:
+        return attempt
+    return msgspec.structs.replace(attempt, outcome=f"adopted at first; {why}", adopted=False)
 
-    Either a simpler way won, or, where the baseline is recommended, the rounds did not show the gain.
-    """
+
+def left_out_again(attempt: Attempt, held: Settings, recommended: Settings) -> Attempt:
+    """A switch that what is held has and a simpler way, which won the last rounds, has not."""
     parts = attempt.change.replace(" and ", ", ").split(", ")
     gone = all(part in _in_words(held) and part not in _in_words(recommended) for part in parts)
-    if attempt.side != "step" or not attempt.adopted or not gone:
+    if attempt.side != "step" or not gone:
         return attempt
-    outcome = "adopted at first; " + ("end to end it was as fast without" if shown else UNSHOWN)
-    return msgspec.structs.replace(attempt, outcome=outcome, adopted=False)
+    return not_kept(attempt, "end to end it was as fast without")
 
 
 def _in_words(settings: Settings) -> set[str]:

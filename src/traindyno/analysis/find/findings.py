@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from traindyno.analysis.find.rates import Rate, rate_of, resident_of
+from traindyno.analysis.find.rates import rate_of, resident_of
 from traindyno.analysis.find.rounds import Entry
+from traindyno.analysis.intervals import median
 from traindyno.analysis.noise_scale import NoiseEstimate
+from traindyno.analysis.sustained import Rate
 from traindyno.analysis.switch_candidates import Candidate
+from traindyno.analysis.switch_findings import Tried
 from traindyno.analysis.switch_losses import LossCheck
 from traindyno.core.answers.find import Attempt
 from traindyno.core.answers.interval import Interval
@@ -25,13 +28,16 @@ class Findings:
 
     - `log` are all trials with the part of the search they belong to; `feeds` ran end to end before the last rounds.
     - `resident` are seconds per step by the settings that a step depends on, `memory` is what it took.
+    - `pair_ratios` are what pairs say: seconds of a step ÷ seconds of the one it took turns with.
     - `probes` and `loads` are by supplier; `unusable` are suppliers that failed.
+    - `compared` are the pairs of switches so far, which tell how far processes differ.
     - `members` are the switches adopted, `effects` what the pairs showed that spoke for them, `ratios` what the step
       would lose without one of them.
     - `loss_checks` and `fits` say of a step whether its losses agree, and whether it ran with the margin of memory.
     - `noise` is the gradients' noise scale, for a search that asks for the time to the same loss; null for others. It
       was read in runs of `noise_share` of training's length.
-    - `entries` take part in the last rounds, the baseline first. `ended` says that nothing more is to be measured.
+    - `entries` take part in the last rounds, the baseline first. `ended` says that nothing more is to be measured,
+      and `seconds_left` what is then left of the budget; null without one.
     """
 
     baseline: Setup
@@ -45,11 +51,13 @@ class Findings:
     attempts: list[Attempt] = field(default_factory=list)
     feeds: dict[Setup, list[TrialRecord]] = field(default_factory=dict)
     resident: dict[Settings, float] = field(default_factory=dict)
+    pair_ratios: dict[tuple[Settings, Settings], list[float]] = field(default_factory=dict)
     memory: dict[Settings, Memory] = field(default_factory=dict)
     probes: dict[Supplier, TrialRecord] = field(default_factory=dict)
     loads: dict[Supplier, list[TrialRecord]] = field(default_factory=dict)
     anatomies: dict[Setup, TrialRecord] = field(default_factory=dict)
     unusable: set[Supplier] = field(default_factory=set)
+    compared: list[Tried] = field(default_factory=list)
     members: tuple[Candidate, ...] = ()
     effects: list[Effect] = field(default_factory=list)
     ratios: dict[str, float] = field(default_factory=dict)
@@ -59,6 +67,7 @@ class Findings:
     noise_share: float = 1.0
     entries: list[Entry] = field(default_factory=list)
     ended: bool = False
+    seconds_left: float | None = None
 
     @property
     def examples_in_data(self) -> int | None:
@@ -98,11 +107,15 @@ class Findings:
             self.resident[step] = min(seconds, self.resident.get(step, seconds))
 
     def note_pair(self, settings: Settings, against: Settings, pair: Pair) -> None:
-        """A pair says what both of its steps take; what took turns is comparable, so that one scale is kept."""
-        known = self.resident.get(step_settings(against))
-        scale = 1.0 if known is None else known / pair.baseline.step_seconds
-        self.resident.setdefault(step_settings(against), pair.baseline.step_seconds)
-        self.resident[step_settings(settings)] = scale * pair.candidate.step_seconds
+        """A pair says what both of its steps take; what took turns is comparable, so that one scale is kept.
+
+        Of several pairs the middle one counts.
+        """
+        candidate, other = step_settings(settings), step_settings(against)
+        ratios = self.pair_ratios.setdefault((candidate, other), [])
+        ratios.append(pair.candidate.step_seconds / pair.baseline.step_seconds)
+        known = self.resident.setdefault(other, pair.baseline.step_seconds)
+        self.resident[candidate] = known * median(ratios)
         self.memory[step_settings(settings)] = pair.candidate.memory
 
     def forget_prediction(self, change: str) -> None:

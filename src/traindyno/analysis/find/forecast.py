@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import msgspec
 
 from traindyno.analysis.find.findings import Findings, Supplier
-from traindyno.analysis.find.rates import sustained
 from traindyno.analysis.intervals import median
 from traindyno.analysis.loader_fit import read_parts
 from traindyno.analysis.loader_parts import LoaderParts
+from traindyno.analysis.sustained import sustained
 from traindyno.analysis.worker_estimates import Estimate, Known, estimate_counts
 from traindyno.core.records import Settings, TrialRecord
 from traindyno.core.setups import Setup, step_settings

@@ -6,9 +6,11 @@ from traindyno.analysis.anatomy_bounds import COMPUTE, DATA
 from traindyno.analysis.anatomy_sizes import ceilings_of, combine_size
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import supplier_of, waiting_gain
-from traindyno.analysis.find.rates import resident_of, sustained
+from traindyno.analysis.find.rates import rate_of, resident_of
+from traindyno.analysis.find.steadiness import are_apart, own_rate
 from traindyno.analysis.intervals import combine_processes, ratio_interval
 from traindyno.analysis.stall_causes import CAUSE_OF_STAGE
+from traindyno.analysis.sustained import sustained
 from traindyno.core.answers import AnatomySize
 from traindyno.core.answers.find import Headroom, StepShare
 from traindyno.core.records import TrialRecord
@@ -18,17 +20,25 @@ WAITS = 1.1
 """Without a step taken apart, training that would gain so much without waiting is bound by its data."""
 
 NOT_SEEN = "the step was not taken apart"
+UNLIKE = "when its step was taken apart, it ran at quite another speed"
 
 
 def step_of(findings: Findings, setup: Setup) -> AnatomySize | None:
-    """The step of a way to train, as its own trial saw it; null if there is none."""
+    """The step of a way to train, as its own trial saw it; null if there is none that belongs to its runs."""
     record = findings.anatomies.get(setup)
     told = record.measurement.anatomy if record is not None and record.measurement is not None else None
-    if told is None:
+    if told is None or is_unlike(findings, setup):
         return None
     seen = [each for each in findings.anatomies.values() if each.measurement is not None]
     on_cpu = setup.settings.device == "cpu"
     return combine_size(setup.settings.batch_size, (told,), ceilings_of(seen), on_cpu)
+
+
+def is_unlike(findings: Findings, setup: Setup) -> bool:
+    """Whether the trial that took the step apart contradicts the runs end to end, with which its phases are told."""
+    record, fed = findings.anatomies.get(setup), [each for each in findings.runs(setup) if each.spec.kind == "feed"]
+    own = None if record is None else own_rate(record)
+    return own is not None and bool(fed) and are_apart((own, rate_of(fed).examples_per_second))
 
 
 def shares_of(step: AnatomySize | None) -> tuple[StepShare, ...]:
@@ -60,7 +70,7 @@ def _costliest(findings: Findings, setup: Setup) -> str | None:
     return CAUSE_OF_STAGE[max(told.stages, key=lambda stage: stage.seconds).stage]
 
 
-def headroom_of(records: Sequence[TrialRecord], step: AnatomySize | None) -> Headroom:
+def headroom_of(records: Sequence[TrialRecord], step: AnatomySize | None, unseen: str = NOT_SEEN) -> Headroom:
     """The fed rate as a share of that of resident data in the same processes, and the shares of the ceilings."""
     told = [record.measurement for record in records if record.measurement is not None]
     rates = [(sustained(each), resident) for each in told if (resident := resident_of(each)) is not None]
@@ -76,5 +86,5 @@ def headroom_of(records: Sequence[TrialRecord], step: AnatomySize | None) -> Hea
         share_of_resident_ci95=None if share is None else share[1],
         flops_share=None if used is None else used.flops_share,
         bytes_share=None if used is None else used.bytes_share,
-        unknown_because=NOT_SEEN if used is None else used.unknown_because,
+        unknown_because=unseen if used is None else used.unknown_because,
     )

@@ -7,12 +7,15 @@ from traindyno.analysis.find.attempts import NO_TIME
 from traindyno.analysis.find.choice import Choice, setup_of
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.learning_verdicts import gain_verdict, learning_verdicts
-from traindyno.analysis.find.words import between, changes_in_words, times
+from traindyno.analysis.find.placed import Placed, placed_finalists
+from traindyno.analysis.find.untried import untried_changes, untried_verdicts
+from traindyno.analysis.find.words import between, changes_in_words, times, within
+from traindyno.analysis.intervals import tells_nothing
 from traindyno.analysis.switch_candidates import Value, value_words
-from traindyno.core.answers.find import Finalist, Headroom
+from traindyno.core.answers.find import Finalist, FindAnswer, Headroom
 from traindyno.core.requests import FindRequest
 from traindyno.core.setups import step_settings
-from traindyno.core.units import format_percent, format_rate
+from traindyno.core.units import count_of, format_percent, format_rate
 
 MISSED_BY = 0.05
 LOOKS_FASTER = 1.03
@@ -26,11 +29,11 @@ def find_verdicts(
         *_gain(request, findings, choice),
         *learning_verdicts(request, findings, choice),
         *_unfinished(findings, choice),
+        *untried_verdicts(findings),
         *_open(choice),
         *_bound(choice, bounds),
         *_free_batch(choice),
         *_left(headroom),
-        *_missed(choice.everyone),
         *_losses(findings, choice),
     )
 
@@ -74,8 +77,11 @@ def _gain(request: FindRequest, findings: Findings, choice: Choice) -> Iterator[
         return
     if not found.changes:
         where = "" if choice.free is None else f" at your batch of {baseline.batch_size}"
-        is_faster = "was shown to be faster" if any(map(_is_open, _measured_alone(choice))) else "is faster"
-        yield f"Nothing that was tried {is_faster} than the baseline{where}: a gain of 1.00, and nothing to change."
+        untried = untried_changes(findings)
+        were = "was" if len(untried) == 1 else "were"
+        left = f" so far; {count_of(len(untried), 'change')} {were} not tried" if untried else ""
+        shown = f"Nothing that was tried was shown to be faster than the baseline{where}"
+        yield f"{shown}: a gain of 1.00, and nothing to change{left}."
         return
     if found.batch_size != baseline.batch_size and found.learning_gain is not None:
         yield gain_verdict(baseline, found)
@@ -113,9 +119,13 @@ def _measured_alone(choice: Choice) -> list[Finalist]:
 
 def _open(choice: Choice) -> Iterator[str]:
     best = max(_measured_alone(choice), key=lambda each: each.speedup)
-    if not choice.recommended.changes and _is_open(best):
-        what = f"{changes_in_words(best.changes)} may be {times(best.speedup)} as fast"
-        yield f"{what} ({between(best.speedup_ci95)}): more rounds would tell, with a longer budget or --repeats."
+    if choice.recommended.changes or not _is_open(best):
+        return
+    what, remedy = changes_in_words(best.changes), "more rounds would tell, with a longer budget or --repeats"
+    if tells_nothing(best.speedup, best.speedup_ci95):
+        yield f"What {what} gains is unknown: its rounds differ too much (± over 100 %); {remedy}."
+    else:
+        yield f"{what} may be {times(best.speedup)} as fast ({between(best.speedup_ci95)}): {remedy}."
 
 
 def _bound(choice: Choice, bounds: tuple[str, str]) -> Iterator[str]:
@@ -133,7 +143,7 @@ def _free_batch(choice: Choice) -> Iterator[str]:
     if free is None or free == choice.recommended or free.learning_gain is not None:
         return
     beside = f"With a batch of {free.batch_size} it is {times(free.speedup)} as fast as the baseline"
-    yield f"{beside} ({between(free.speedup_ci95)})."
+    yield f"{beside} ({within(free.speedup, free.speedup_ci95)})."
 
 
 def _left(headroom: Headroom) -> Iterator[str]:
@@ -142,13 +152,20 @@ def _left(headroom: Headroom) -> Iterator[str]:
         yield f"It reaches {share} of the rate that the same step has with its data resident on the device."
 
 
-def _missed(everyone: tuple[Finalist, ...]) -> Iterator[str]:
-    for found in everyone:
-        foretold = found.predicted_examples_per_second
+def missed_verdicts(answer: FindAnswer) -> Iterator[str]:
+    """By the names that the answer's table has."""
+    for placed in placed_finalists(answer):
+        found, foretold = placed.finalist, placed.finalist.predicted_examples_per_second
         miss = 0.0 if foretold is None else foretold / found.examples_per_second - 1
         if foretold is not None and abs(miss) > MISSED_BY:
             figures = f"{format_rate(foretold)} and {format_rate(found.examples_per_second)} examples/s"
-            yield f"The simulation missed {found.name} by {miss:+.0%}: foretold and measured were {figures}."
+            yield f"The simulation missed {_named(placed)} by {miss:+.0%}: foretold and measured were {figures}."
+
+
+def _named(placed: Placed) -> str:
+    """`runner-up 1 (precision=bf16)`: what it changes is told where its label does not say it."""
+    told = "" if placed.known_by_label else f" ({changes_in_words(placed.finalist.changes)})"
+    return f"{placed.label}{told}"
 
 
 def _losses(findings: Findings, choice: Choice) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from traindyno.analysis.find.rounds import BASELINE, Entry, finalists
-from traindyno.analysis.find.words import between, times
+from traindyno.analysis.find.words import times, within
 from traindyno.core.answers.find import Finalist, VerifyAnswer
 from traindyno.core.answers.interval import Interval
 from traindyno.core.errors import NothingMeasuredError
@@ -82,7 +82,8 @@ def _verdicts(request: VerifyRequest, recommended: Finalist) -> Iterator[str]:
 
 
 def _verdict(recommended: Finalist, promised: float | None) -> str:
-    now = f"{times(recommended.speedup)} as fast as the baseline ({between(recommended.speedup_ci95)})"
+    interval = within(recommended.speedup, recommended.speedup_ci95)
+    now = f"{times(recommended.speedup)} as fast as the baseline ({interval})"
     told = "" if promised is None else f", and {times(promised)} was promised"
     holds = _holds(recommended, promised)
     if not recommended.confirmed:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from traindyno.analysis.intervals import tells_nothing
 from traindyno.analysis.noise_scale import NoiseEstimate
 from traindyno.analysis.noise_verdicts import figure
 from traindyno.analysis.switch_candidates import value_words
@@ -13,6 +14,11 @@ from traindyno.core.answers.interval import Interval
 def times(ratio: float) -> str:
     """`1.52 times`."""
     return f"{ratio:.2f} times"
+
+
+def within(ratio: float, interval: Interval) -> str:
+    """`1.48 to 1.57`; of a ratio that may be anything `± over 100 %`."""
+    return "± over 100 %" if tells_nothing(ratio, interval) else between(interval)
 
 
 def between(interval: Interval) -> str:

@@ -38,4 +38,11 @@ def _break_even(devices: int, rows: Sequence[ScaleRow]) -> BreakEven:
     faster = [row.batch_size for row in rows if is_faster(row) and row.batch_size > (slower or 0)]
     batch_size = min(faster, default=None)
     between = None if slower is None or batch_size is None else (slower, batch_size)
-    return BreakEven(devices=devices, batch_size=batch_size, slower_at=slower, between=between)
+    undecided = [row.batch_size for row in rows if not is_faster(row) and not is_slower(row)]
+    return BreakEven(
+        devices=devices,
+        batch_size=batch_size,
+        slower_at=slower,
+        between=between,
+        undecided_at=tuple(size for size in sorted(undecided) if size > (slower or 0)),
+    )

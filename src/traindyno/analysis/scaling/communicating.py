@@ -30,10 +30,10 @@ def stragglers(ranks: Sequence[RankRow], row: ScaleRow) -> Iterator[str]:
     slow = sorted((rank for rank in ranks if rank.straggles), key=lambda rank: rank.against_median, reverse=True)
     if slow:
         rank, others = slow[0], median([other.step_seconds for other in ranks if other is not slow[0]])
-        longer = f"without communication its step is {rank.step_seconds / others:.2f} times that of the others"
+        longer = f"its step is {rank.step_seconds / others:.2f} times that of the others"
         wait = percent(waiting * len(ranks) / max(1, len(ranks) - len(slow)))
-        waits = f"who wait {wait} of the step for {'it' if len(slow) == 1 else 'all that straggle'}"
-        why = f"it {rank.because}; {longer}, {waits}, which is not communication"
+        waits = f"in training they wait {wait} of the step for {'it' if len(slow) == 1 else 'all that straggle'}"
+        why = f"without communication it {rank.because}, and {longer}; {waits}, which is not communication"
         yield f"Rank {rank.rank} on {rank.node} is a straggler: {why}."
     elif waiting > _NOTABLE_WAITING:
         uneven = "none is slower than the others throughout: their steps are uneven"
@@ -41,10 +41,15 @@ def stragglers(ranks: Sequence[RankRow], row: ScaleRow) -> Iterator[str]:
 
 
 def loading(row: ScaleRow) -> Iterator[str]:
-    """Whether batches come too late, and where to find out more."""
+    """Whether batches come too late, or would without communication, and where to find out more."""
+    more = f"see `traindyno loader --local-ranks {row.devices // row.nodes}`"
     if row.load_share is not None and row.load_share > _NOTABLE_LOADING:
         waits = f"the slowest rank waits {percent(row.load_share)} of the step for its batches"
-        yield f"With {way_words(row)} {waits}: see `traindyno loader --local-ranks {row.devices // row.nodes}`."
+        yield f"With {way_words(row)} {waits}: {more}."
+    if row.load_hidden_share is not None and row.load_hidden_share > _NOTABLE_LOADING:
+        waits = f"the slowest rank would wait {percent(row.load_hidden_share)} of the step more for its batches"
+        beside = "they are loaded while it communicates, so less communication alone would not save that part"
+        yield f"Without communication {waits} with {way_words(row)}: {beside}; {more}."
 
 
 def wrapper_words(cost: float | None, interval: Interval | None, several: bool) -> Iterator[str]:
@@ -76,9 +81,16 @@ def _communication(row: ScaleRow, way: Way) -> str:
     text = f"Communication is {percent(row.communication_share)} of {step} ({percents_between((low, high))})"
     if not way.exchange_seconds or way.hidden_seconds is None:
         return f"{text}."
-    by_itself = f"by itself the exchange takes {format_seconds(way.exchange_seconds)}"
-    if way.hidden_seconds == 0:
-        added = f"and the step is longer by {format_seconds(way.exposed_seconds)}"
-        return f"{text}; {by_itself}, {added}: nothing of it is hidden, and sending slows computing down besides."
-    hidden = percent(way.hidden_seconds / way.exchange_seconds)
-    return f"{text}; {by_itself}, of which {hidden} goes on beside computing."
+    return f"{text}; by itself the exchange takes {format_seconds(way.exchange_seconds)}, {_overlap(way)}."
+
+
+def _overlap(way: Way) -> str:
+    """What of the exchange is hidden, as far as chance lets that be told; why it may add more than it takes is open."""
+    assert way.exchange_seconds is not None
+    assert way.hidden_seconds is not None
+    low, high = way.exposed_ci95
+    if low > way.exchange_seconds:
+        return f"and the step is longer by {format_seconds(way.exposed_seconds)}, which is more"
+    if high >= way.exchange_seconds:
+        return "and whether any of it goes on beside computing is too close to tell"
+    return f"of which {percent(way.hidden_seconds / way.exchange_seconds)} goes on beside computing"

@@ -1,9 +1,10 @@
 """Whether more devices pay, in words: against the fewest at the same batch in all, and against linear."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from traindyno.analysis.intervals import ratio_interval
-from traindyno.analysis.scaling.break_even import is_faster, is_slower, shared_batches
+from traindyno.analysis.scaling.break_even import shared_batches
 from traindyno.analysis.scaling.words import (
     MORE_WOULD_TELL,
     beginning,
@@ -20,6 +21,7 @@ from traindyno.core.answers.scaling import BreakEven, ScaleRow
 
 _NEARLY_LINEAR = 0.97
 _NOTABLE_PART = 0.005
+_ROUNDING = 1e-9
 _HARDLY_GROWS = 1.1
 
 
@@ -43,7 +45,7 @@ def linear(rows: Sequence[ScaleRow], on_cpu: bool, from_loader: bool) -> Iterato
     against = f"{number(fewest)} with as many each" if fewest > 1 else "one with as many"
     share = f"{percent(row.efficiency)} of linear ({percents_between(row.efficiency_ci95)})"
     more = times(row.efficiency * row.devices / fewest)
-    missing = _missing(row, on_cpu, from_loader)
+    missing = _missing(row, on_cpu, from_loader) if fewest == 1 else ""
     yield f"{beginning(way_words(row))} train {more} as many examples per second as {against}: {share}{missing}."
 
 
@@ -74,40 +76,46 @@ def _grown(before: ScaleRow, after: ScaleRow) -> Iterator[str]:
 
 def _pays(found: BreakEven, rows: Sequence[ScaleRow], fewest: int) -> str:
     who, than = beginning(devices_words(found.devices)), number(fewest)
-    undecided = [row.batch_size for row in rows if not is_faster(row) and not is_slower(row)]
+    too_close = f"; at {_sizes(found.undecided_at)} it is too close to tell" if found.undecided_at else ""
     if found.slower_at is not None:
         slower = f"{who} are slower than {than} at batch {found.slower_at} in all ({_speedup(rows, found.slower_at)})"
         if found.batch_size is not None:
-            return f"{slower}; from batch {found.batch_size} they pay ({_speedup(rows, found.batch_size)})."
-        larger = [size for size in undecided if size > found.slower_at]
-        if larger:
-            return f"{slower}; at {_sizes(larger)} it is too close to tell: {MORE_WOULD_TELL}."
-        return f"{slower}, and pay at no batch measured."
+            at = f"{'from' if found.holds_above else 'at'} batch {found.batch_size}"
+            return f"{slower}; {at} they pay ({_speedup(rows, found.batch_size)}){too_close}."
+        return f"{slower}{too_close}: {MORE_WOULD_TELL}." if too_close else f"{slower}, and pay at no batch measured."
     if found.batch_size is None:
-        about = f"{devices_words(found.devices)} are faster than {than} at batch {_sizes(undecided)} in all"
+        about = f"{devices_words(found.devices)} are faster than {than} at batch {_sizes(found.undecided_at)} in all"
         return f"Whether {about} is too close to tell: {MORE_WOULD_TELL}."
-    pays = f"{who} pay from batch {found.batch_size} in all on ({_speedup(rows, found.batch_size)} as fast as {than})"
-    smaller = [size for size in undecided if size < found.batch_size]
-    if smaller:
-        return f"{pays}; at {_sizes(smaller)} it is too close to tell."
-    return f"{pays}, the smallest batch measured."
+    at = f"from batch {found.batch_size} in all on" if found.holds_above else f"at batch {found.batch_size} in all"
+    smallest = found.batch_size < min(found.undecided_at, default=math.inf)
+    first = ", the smallest batch measured" if smallest else ""
+    return f"{who} pay {at} ({_speedup(rows, found.batch_size)} as fast as {than}){first}{too_close}."
 
 
 def _missing(row: ScaleRow, on_cpu: bool, from_loader: bool) -> str:
-    """The step is that of the fewest devices, longer by its parts: what is missing to linear is their sum."""
+    """The step is that of one device, longer by its parts: what is missing to linear, as a share of it, is their sum.
+
+    Chance may make the parts larger than their sum, and communication of what is none: then they are not told.
+    """
     assert row.efficiency is not None
-    if row.efficiency >= _NEARLY_LINEAR:
-        return ""
     communication, waiting = row.communication_share or 0.0, row.waiting_share or 0.0
     rest = 1 - row.efficiency - communication - waiting
+    by_chance = communication >= _NOTABLE_PART and (row.communication_share_ci95 or (0.0, 0.0))[0] <= 0
+    if row.efficiency >= _NEARLY_LINEAR or rest < -_ROUNDING or by_chance:
+        return ""
     longer = "each device's own step" if not from_loader else "each device's own step and its loader"
     parts = [
         ("communication", communication),
         ("waiting for the slowest rank", waiting),
         (f"{longer}{', which shares the processor' if on_cpu else ''}", rest),
     ]
-    told = [f"{percent(share)} is {name}" for name, share in parts if share >= _NOTABLE_PART]
-    return f"; of the {percent(1 - row.efficiency)} that are missing, {listed(told)}" if told else ""
+    told = [f"{_points(share)} to {name}" for name, share in parts if share >= _NOTABLE_PART]
+    lost = f"of the 100 points of the step {_points(1 - row.efficiency)} are lost"
+    return f"; {lost}, {listed(told)}" if told else ""
+
+
+def _points(share: float) -> str:
+    return percent(share).removesuffix(" %")
 
 
 def _speedup(rows: Sequence[ScaleRow], batch_size: int) -> str:

@@ -41,7 +41,7 @@ def usual_rows(request: ScaleRequest, rows: Sequence[ScaleRow]) -> list[ScaleRow
 
 def _row(request: ScaleRequest, way: Way, ways: Sequence[Way], links: Mapping[int, Link]) -> ScaleRow:
     step = way.step_seconds
-    hidden, load = way.hidden_seconds, way.load_seconds
+    hidden, load, load_hidden = way.hidden_seconds, way.load_seconds, way.load_hidden_seconds
     return ScaleRow(
         **_named(way.point),
         examples_per_second=way.examples_per_second,
@@ -53,6 +53,7 @@ def _row(request: ScaleRequest, way: Way, ways: Sequence[Way], links: Mapping[in
         hidden_share=None if hidden is None else hidden / step,
         waiting_share=way.waiting_seconds / step,
         load_share=None if load is None else load / step,
+        load_hidden_share=None if load_hidden is None else load_hidden / step,
         peak_memory_bytes=way.peak_memory_bytes,
         **_training(request, way),
         learning_rate=_rate(request, way.point.batch_size),

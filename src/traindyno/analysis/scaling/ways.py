@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from statistics import fmean
 
 from traindyno.analysis.intervals import combine_processes, median, t_interval
 from traindyno.analysis.scaling.points import Point, point_of
@@ -9,7 +10,7 @@ from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Measurement, TrialRecord
-from traindyno.core.scaling import Scaling
+from traindyno.core.scaling import RankReading, Scaling
 
 _NORMAL_QUANTILE = 1.96
 
@@ -18,7 +19,9 @@ class Way(Record, frozen=True):
     """One way to train that was measured, over all its trials.
 
     `alone_seconds` is the slowest rank's step without communication, `mean_seconds` that of all on average.
-    `exchange_seconds` is null where nothing is sent, or in a way of the user's own.
+    `exchange_seconds` is null where nothing is sent, or in a way of the user's own. `load_seconds` is what the slowest
+    rank waits for a batch in training, `load_hidden_seconds` what it would wait longer without communication, and
+    `mean_load_hidden_seconds` what all would on average.
     """
 
     point: Point
@@ -31,6 +34,8 @@ class Way(Record, frozen=True):
     communication_share_ci95: Interval
     exchange_seconds: float | None
     load_seconds: float | None
+    load_hidden_seconds: float | None
+    mean_load_hidden_seconds: float | None
     peak_memory_bytes: int
     steady: bool
     scalings: tuple[Scaling, ...]
@@ -46,13 +51,23 @@ class Way(Record, frozen=True):
         return self.point.batch_size / high, (self.point.batch_size / low if low > 0 else float("inf"))
 
     @property
+    def exposed_ci95(self) -> Interval:
+        """What communication adds to the step, which its share tells of several processes."""
+        low, high = self.communication_share_ci95
+        return low * self.step_seconds, high * self.step_seconds
+
+    @property
     def hidden_seconds(self) -> float | None:
-        return None if self.exchange_seconds is None else max(0.0, self.exchange_seconds - self.exposed_seconds)
+        """What of the exchange goes on beside computing: not what it adds, nor what goes on beside loading."""
+        if self.exchange_seconds is None:
+            return None
+        return max(0.0, self.exchange_seconds - self.exposed_seconds - (self.load_hidden_seconds or 0.0))
 
     @property
     def waiting_seconds(self) -> float:
-        """What ranks wait on average for the slowest of each step."""
-        return max(0.0, self.alone_seconds - self.mean_seconds)
+        """What ranks wait on average for the slowest of each step; not for batches that come while all communicate."""
+        in_time = (self.load_hidden_seconds or 0.0) - (self.mean_load_hidden_seconds or 0.0)
+        return max(0.0, self.alone_seconds - self.mean_seconds - max(0.0, in_time))
 
 
 def read_ways(records: Sequence[TrialRecord]) -> tuple[Way, ...]:
@@ -91,7 +106,9 @@ def _way(point: Point, trials: Sequence[tuple[Measurement, Scaling]]) -> Way:
         communication_share=share,
         communication_share_ci95=share_interval,
         exchange_seconds=_known_median([scaling.exchange_seconds for scaling in scalings]),
-        load_seconds=_known_median([_load_of_slowest(scaling) for scaling in scalings]),
+        load_seconds=_known_median([_slowest(scaling).together_load_seconds for scaling in scalings]),
+        load_hidden_seconds=_known_median([_load_hidden(_slowest(scaling)) for scaling in scalings]),
+        mean_load_hidden_seconds=_known_median([_mean_load_hidden(scaling) for scaling in scalings]),
         peak_memory_bytes=max(found.memory.peak_bytes for found in measurements),
         steady=all(found.steady for found in measurements),
         scalings=tuple(scalings),
@@ -115,12 +132,26 @@ def _communication_share(measurements: Sequence[Measurement], scalings: Sequence
 
 
 def _mean_seconds(scaling: Scaling) -> float:
-    """A rank by itself waits for nobody."""
-    return median([turn.mean for turn in scaling.turns]) if scaling.devices > 1 else scaling.alone_seconds
+    """A rank by itself waits for nobody. Where loaders feed the ranks, all turns count, as for `alone_seconds`."""
+    if scaling.devices == 1:
+        return scaling.alone_seconds
+    means = [turn.mean for turn in scaling.turns]
+    return median(means) if _slowest(scaling).load_seconds is None else fmean(means)
 
 
-def _load_of_slowest(scaling: Scaling) -> float | None:
-    return max(scaling.ranks, key=lambda rank: rank.step_seconds).load_seconds
+def _slowest(scaling: Scaling) -> RankReading:
+    return max(scaling.ranks, key=lambda rank: rank.step_seconds)
+
+
+def _load_hidden(rank: RankReading) -> float | None:
+    """What the rank's loader does while gradients are sent, and would be waited for otherwise."""
+    alone, together = rank.load_seconds, rank.together_load_seconds
+    return None if alone is None or together is None else max(0.0, alone - together)
+
+
+def _mean_load_hidden(scaling: Scaling) -> float | None:
+    known = [hidden for rank in scaling.ranks if (hidden := _load_hidden(rank)) is not None]
+    return fmean(known) if known else None
 
 
 def _known_median(values: Sequence[float | None]) -> float | None:

@@ -30,4 +30,5 @@ class Document(Record, frozen=True):
     hint: str | None = None
     report: str | None = None
     interrupted: bool = False
+    machine_lost: bool = False
     schema: str = "traindyno/1"

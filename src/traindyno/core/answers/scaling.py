@@ -9,12 +9,15 @@ from traindyno.core.scaling import Backend
 class ScaleRow(Record, frozen=True):
     """One way to train: so many devices, with `batch_per_device` each and `batch_size` together.
 
-    `efficiency` is against as many times the throughput of one device with the same batch per device (weak scaling),
-    `speedup` against the throughput of one device with the same batch in all (strong scaling); each is null where that
-    was not measured. Shares are of the step: `communication_share` what communication adds to the slowest rank's step,
-    `hidden_share` what of communication goes on beside computing and costs nothing, `waiting_share` what ranks wait for
-    the slowest on average, `load_share` what the slowest waits for its batches. `foretold_efficiency` is what was
-    predicted for this row from those with fewer devices. `failure` says why there are no numbers.
+    Both ratios are against the fewest devices that were measured (one, unless it was left out) with the same
+    accumulation: `efficiency` is of as many times their throughput as there are more devices, with the same batch per
+    device (weak scaling), `speedup` of their throughput with the same batch in all (strong scaling). Each is null where
+    they were not measured so. Shares are of the step: `communication_share` what communication adds to the slowest
+    rank's step, `hidden_share` what of communication goes on beside computing and costs nothing, `waiting_share` what
+    ranks wait for the slowest on average, `load_share` what the slowest waits for its batches in training, and
+    `load_hidden_share` what it would wait longer without communication, beside which they are loaded.
+    `foretold_efficiency` is what was predicted for this row from those with fewer devices. `failure` says why there are
+    no numbers.
     """
 
     devices: int
@@ -35,6 +38,7 @@ class ScaleRow(Record, frozen=True):
     hidden_share: float | None = None
     waiting_share: float | None = None
     load_share: float | None = None
+    load_hidden_share: float | None = None
     foretold_efficiency: float | None = None
     peak_memory_bytes: int | None = None
     training_seconds: float | None = None
@@ -63,16 +67,24 @@ class RankRow(Record, frozen=True):
 
 
 class BreakEven(Record, frozen=True):
-    """From which batch in all so many devices are faster than one; null where they were at no batch measured.
+    """The smallest batch in all at which so many devices are faster than the fewest measured, above all at which they
+    are slower; null where they were at no batch.
 
     `slower_at` is the largest batch at which they were slower, null where they never were; `between` brackets the
-    crossing where both were seen.
+    crossing where both were seen. At those `undecided_at`, which are larger than `slower_at`, chance would explain
+    either.
     """
 
     devices: int
     batch_size: int | None
     slower_at: int | None = None
     between: tuple[int, int] | None = None
+    undecided_at: tuple[int, ...] = ()
+
+    @property
+    def holds_above(self) -> bool:
+        """Whether they were faster at every larger batch that was measured, too."""
+        return self.batch_size is not None and self.batch_size > max(self.undecided_at, default=0)
 
 
 class Link(Record, frozen=True):

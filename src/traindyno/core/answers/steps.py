@@ -157,7 +157,9 @@ class Throttle(Record, frozen=True):
 class SoakAnswer(Record, frozen=True):
     """`drift_percent_per_minute` is of throughput after the first epoch or minute; below zero it grew slower.
 
-    `ends_ratio` is the rate of the last fifth of that by the rate of the first, where it changed along no line.
+    `ends_ratio` is the rate of the last fifth of that by the rate of the first, where it changed along no line. Where
+    it changed all at once, after `change_seconds` of the run and to `change_ratio` of what it was, the drift is what
+    there is besides.
     """
 
     model: str
@@ -176,6 +178,8 @@ class SoakAnswer(Record, frozen=True):
     run_seconds: float
     sampling_cost: float | None
     ends_ratio: float | None = None
+    change_ratio: float | None = None
+    change_seconds: float | None = None
     ranges: dict[str, Interval] = {}  # noqa: RUF012 - msgspec copies it
     verdicts: tuple[str, ...] = ()
     seconds: float = 0.0

@@ -2,16 +2,18 @@
 
 from typing import Any
 
+from traindyno.analysis.find.placed import BASELINE, RECOMMENDED, Placed, is_gain, placed_finalists
 from traindyno.core.answers import Attempt, Document, FindAnswer, StepShare
 from traindyno.report.charts.phase_bars import COLORS, PhaseBar, phases_panel
 from traindyno.report.charts.ratios import ratio_row, ratios_panel
 from traindyno.report.charts.style import BLUE, GREEN, GREY, ORANGE, PALE_GREY, chart_title, finished
-from traindyno.report.finalists import BASELINE, RECOMMENDED, Placed, foretells_loss, is_gain, placed_finalists
+from traindyno.report.finalists import foretells_loss
 from traindyno.report.wording import duration, known, one_line
 
 FINALISTS = "Speed end to end, against the baseline"
 LEARNING = "Speed to the same loss, against the baseline; at another batch predicted"
 ATTEMPTS = "Speed of each change, against what it was tried on"
+WITHIN_MARK, OF_ONE = "*", "of one pair or one run"
 ADOPTED, REJECTED, PREDICTED = "adopted", "not adopted", "predicted, not measured"
 ATTEMPT_COLORS = {ADOPTED: GREEN, REJECTED: BLUE, PREDICTED: PALE_GREY}
 OTHERS, UNCONFIRMED = "other finalists", "from single processes, not confirmed"
@@ -21,7 +23,12 @@ FINALIST_COLORS = {BASELINE: GREY, RECOMMENDED: GREEN, OTHERS: BLUE, UNCONFIRMED
 def find_chart(document: Document) -> dict[str, Any] | None:
     """All pictures below each other; null when there is nothing to draw."""
     answer: FindAnswer = document.answer
-    panels = (_steps(answer), _finalists(answer, FINALISTS), _learning(answer), _attempts(answer, ATTEMPTS))
+    panels = (
+        _steps(answer),
+        _finalists(answer, FINALISTS),
+        _learning(answer),
+        _attempts(answer, _attempts_title(answer)),
+    )
     return _whole(document, f"Fastest settings for {one_line(answer.model, 50)}", panels)
 
 
@@ -41,12 +48,18 @@ def finalists_chart(document: Document) -> dict[str, Any] | None:
 
 def attempts_chart(document: Document) -> dict[str, Any] | None:
     """Everything tried that has a ratio; null when nothing has."""
-    return _whole(document, ATTEMPTS, (_attempts(document.answer),))
+    return _whole(document, _attempts_title(document.answer), (_attempts(document.answer),))
 
 
 def numbered(place: int, attempt: Attempt) -> str:
-    """`3. compile=default`: by its number it is found in the table."""
-    return f"{place}. {one_line(attempt.change, 56)}"
+    """`3. compile=default`: by its number it is found in the table, whose mark it has."""
+    mark = f" {WITHIN_MARK}" if attempt.within_process else ""
+    return f"{place}. {one_line(attempt.change, 56)}{mark}"
+
+
+def _attempts_title(answer: FindAnswer) -> str:
+    marked = any(attempt.within_process for attempt in answer.attempts)
+    return f"{ATTEMPTS} ({WITHIN_MARK} {OF_ONE})" if marked else ATTEMPTS
 
 
 def _steps(answer: FindAnswer) -> Any:

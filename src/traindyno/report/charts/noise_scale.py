@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from traindyno.core.answers import BatchTime, Document, NoiseScaleAnswer, NoiseWindow
+from traindyno.report.charts.batch_mark import batch_mark
 from traindyno.report.charts.style import (
     BLUE,
     GREEN,
-    GREY,
     HEIGHT,
-    LABEL_SIZE,
     LOW_HEIGHT,
     ORANGE,
     WIDTH,
@@ -95,24 +94,10 @@ def _points(rows: Sequence[BatchTime], row: BatchTime) -> list[dict[str, Any]]:
 
 
 def _marks(answer: NoiseScaleAnswer, x: Any) -> list[Any]:
-    """Where the best batch lies, named at the top."""
-    import altair
-
+    """Where the best batch lies."""
     if answer.best_batch is None:
         return []
-    sizes = [row.batch_size for row in answer.rows]
-    left = answer.best_batch**2 < min(sizes) * max(sizes)
-    chart = altair.Chart(rows_data([{"batch_size": answer.best_batch, "label": f"best: {answer.best_batch}"}]))
-    rule = chart.mark_rule(color=GREY, strokeDash=[5, 4], strokeWidth=1.5).encode(x=x)
-    text = chart.mark_text(
-        align="left" if left else "right",
-        baseline="top",
-        dx=6 if left else -6,
-        dy=4,
-        fontSize=LABEL_SIZE,
-        color=GREY,
-    )
-    return [rule, text.encode(x=x, y=altair.value(0), text="label:N")]
+    return batch_mark(answer.best_batch, f"best: {answer.best_batch}", [row.batch_size for row in answer.rows], x)
 
 
 def _training_panel(answer: NoiseScaleAnswer, windows: Sequence[NoiseWindow]) -> Any:

@@ -101,8 +101,12 @@ def _paying(break_even: Sequence[BreakEven], drawn: list[dict[str, Any]], x: Any
     """From which batch on a count of devices pays, where it does not at all of them."""
     import altair
 
-    crossings = {(f"{each.devices} devices", each.batch_size) for each in break_even if each.slower_at is not None}
-    marked = [row | {"label": f"pays from {row['batch_size']}"} for row in drawn if _place(row) in crossings]
+    crossings = {
+        (f"{each.devices} devices", each.batch_size): f"pays {'from' if each.holds_above else 'at'} {each.batch_size}"
+        for each in break_even
+        if each.slower_at is not None and each.batch_size is not None
+    }
+    marked = [row | {"label": crossings[_place(row)]} for row in drawn if _place(row) in crossings]
     if not marked:
         return []
     chart = altair.Chart(rows_data(marked))

@@ -1,4 +1,4 @@
-"""Where the step of each way goes: computing, waiting for the slowest, communication, loading."""
+"""Where the step of each way goes: computing, waiting for the slowest, communication, loading, or both at once."""
 
 from itertools import accumulate
 from typing import Any
@@ -9,6 +9,7 @@ from traindyno.report.charts.scale_lines import flush_title
 from traindyno.report.charts.style import (
     INK,
     LABEL_SIZE,
+    ORANGE,
     PALE_GREY,
     PURPLE,
     RED,
@@ -17,7 +18,13 @@ from traindyno.report.charts.style import (
 )
 from traindyno.report.wording import duration, known
 
-COLORS = {"computing": SKY, "loading": RED, "waiting for the slowest": PALE_GREY, "communication": PURPLE}
+COLORS = {
+    "computing": SKY,
+    "loading": RED,
+    "loading beside communication": ORANGE,
+    "waiting for the slowest": PALE_GREY,
+    "communication": PURPLE,
+}
 BAR_STEP = 22
 MOST_BARS = 16
 
@@ -63,7 +70,8 @@ def _stacked(row: ScaleRow) -> list[dict[str, Any]]:
     """Pieces of the step, one after another; noise may make a share negative, which takes no room."""
     left, shares = 1.0, {}
     found = (("communication", row.communication_share), ("waiting for the slowest", row.waiting_share))
-    for name, part in (*found, ("loading", row.load_share)):
+    loading = (("loading", row.load_share), ("loading beside communication", row.load_hidden_share))
+    for name, part in (*found, *loading):
         shares[name] = min(left, max(0.0, part)) if part is not None and known(part) else 0.0
         left -= shares[name]
     lengths = [(name, left if name == "computing" else shares[name]) for name in COLORS]

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from traindyno.analysis.soak_drift import line_through
+from traindyno.analysis.soak_drift import FEWEST_DECIMALS, decimals_of, lines_through
 from traindyno.analysis.soak_run import SoakRun
 from traindyno.core.answers import Document, SoakAnswer
 from traindyno.core.soaking import Series, Soak
@@ -96,17 +96,19 @@ def _edges(run: SoakRun, x: Any) -> list[Any]:
 
 
 def _line(run: SoakRun, answer: SoakAnswer, x: Any, y: Any) -> list[Any]:
-    """The line of the drift, and its slope in words."""
+    """The line of the drift, broken where the rate changed at once, and its slope in words."""
     import altair
 
     drift, interval = answer.drift_percent_per_minute, answer.ci95
     points = run.settled_points
     if drift is None or len(points) < 2:
         return []
-    ends = [{"minutes": at / 60, "rate": rate} for at, rate in line_through(points, drift)]
+    lines = enumerate(lines_through(points, drift, answer.change_seconds))
+    ends = [{"minutes": at / 60, "rate": rate, "side": side} for side, line in lines for at, rate in line]
     color = RED if interval is not None and interval[1] < 0 else INK
-    line = altair.Chart(rows_data(ends)).mark_line(color=color, strokeWidth=2.2).encode(x=x, y=y)
-    label = altair.Chart(rows_data([{"label": f"drift {drift:+.2f} % per minute"}]))
+    line = altair.Chart(rows_data(ends)).mark_line(color=color, strokeWidth=2.2).encode(x=x, y=y, detail="side:N")
+    digits = FEWEST_DECIMALS if interval is None else decimals_of(interval)
+    label = altair.Chart(rows_data([{"label": f"drift {drift:+.{digits}f} % per minute"}]))
     text = label.mark_text(align="right", color=color, fontSize=LABEL_SIZE, fontWeight="bold")
     return [line, text.encode(x=altair.value(WIDTH - 4), y=altair.value(8), text="label:N")]
 

@@ -1,15 +1,16 @@
 """The fastest settings: the answer in one line, what it was compared with, what changes, and what it leaves."""
 
+from traindyno.analysis.find.placed import is_gain, other_batch
 from traindyno.analysis.noise_verdicts import figure
 from traindyno.core.answers import Document, Finalist, FindAnswer, Headroom, Remedy, TrainingTime
 from traindyno.report.charts.find import attempts_chart, finalists_chart, find_chart, steps_chart
-from traindyno.report.finalists import foretells_loss, is_gain, is_predicted, other_batch
+from traindyno.report.finalists import foretells_loss, is_predicted
 from traindyno.report.found_settings import found_snippets
 from traindyno.report.view import Chapter, Headline, Sheet, Table, View
+from traindyno.report.views.find_attempts import attempts_table, tried_table
 from traindyno.report.views.find_method import find_method
 from traindyno.report.views.find_sheet import find_sheet
 from traindyno.report.views.find_tables import (
-    attempts_table,
     changes_table,
     finalists_table,
     offers_table,
@@ -61,7 +62,7 @@ def headline(document: Document) -> Headline:
 
 def tables(document: Document) -> tuple[Table, ...]:
     answer: FindAnswer = document.answer
-    return (*finalists_table(answer), *changes_table(answer))
+    return (*finalists_table(answer), *changes_table(answer), *tried_table(answer))
 
 
 def conclusion(document: Document) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """How the answer of `find` came about; a search that was cut short came about in another way."""
 
+from traindyno.analysis.find.placed import placed_finalists
 from traindyno.core.answers import Document, Finalist, FindAnswer
-from traindyno.report.finalists import faster_elsewhere, foretells_loss, placed_finalists
+from traindyno.report.finalists import faster_elsewhere, foretells_loss
 
 METHOD = (
     "First the baseline is measured as it is, and its step taken apart: the search spends its trials on the side that "

@@ -1,8 +1,9 @@
 """The finalists and everything tried as rows of one sheet; the first column says which."""
 
+from traindyno.analysis.find.placed import Placed, placed_finalists
 from traindyno.analysis.find.words import changes_in_words
 from traindyno.core.answers import Attempt, Finalist, FindAnswer
-from traindyno.report.finalists import Placed, foretells_loss, placed_finalists
+from traindyno.report.finalists import foretells_loss
 from traindyno.report.view import Number, Sheet
 
 SHARED = ("row", "name", "chosen")
@@ -12,7 +13,9 @@ OF_FINALISTS = (
     "processes", "peak_memory_bytes", "num_workers", "predicted_examples_per_second", "cheaper_in",
     "learning_rate_factor", "learning_rate",
 )  # fmt: skip
-OF_ATTEMPTS = ("side", "ratio", "ratio_ci95_low", "ratio_ci95_high", "predicted", "outcome", "trials", "seconds")
+OF_ATTEMPTS = (
+    "side", "ratio", "ratio_ci95_low", "ratio_ci95_high", "predicted", "within_process", "outcome", "trials", "seconds",
+)  # fmt: skip
 COLUMNS = ("model", *SHARED, *OF_FINALISTS, *OF_ATTEMPTS)
 OF_LEARNING = ("examples_needed", "learning_gain", "learning_gain_ci95_low", "learning_gain_ci95_high")
 """At the end, where the time to the same loss is predicted."""
@@ -48,6 +51,6 @@ def _finalist_row(answer: FindAnswer, placed: Placed) -> tuple[Number, ...]:
 def _attempt_row(answer: FindAnswer, attempt: Attempt) -> tuple[Number, ...]:
     return (
         answer.model, "attempt", attempt.change, attempt.adopted, *(None for _ in OF_FINALISTS), attempt.side,
-        attempt.ratio, *(attempt.ci95 or (None, None)), attempt.predicted, attempt.outcome, attempt.trials,
-        attempt.seconds,
+        attempt.ratio, *(attempt.ci95 or (None, None)), attempt.predicted, attempt.within_process,
+        attempt.outcome, attempt.trials, attempt.seconds,
     )  # fmt: skip

@@ -1,18 +1,9 @@
-"""The tables of `find`: the finalists, what changes, what was tried, and where the time went."""
+"""The tables of `find`: the finalists, what changes, and where the time went."""
 
-from traindyno.core.answers import Attempt, Finalist, FindAnswer, Remedy, TimeSpent
-from traindyno.report.finalists import (
-    Placed,
-    differences,
-    foretells_loss,
-    in_order,
-    is_gain,
-    other_batch,
-    placed_finalists,
-    setting_of,
-    value_of,
-)
-from traindyno.report.view import Column, Row, Table, Tone
+from traindyno.analysis.find.placed import Placed, is_gain, other_batch, placed_finalists
+from traindyno.core.answers import Finalist, FindAnswer, Remedy, TimeSpent
+from traindyno.report.finalists import differences, foretells_loss, in_order, setting_of, value_of
+from traindyno.report.view import Column, Row, Table
 from traindyno.report.wording import (
     batch,
     count,
@@ -42,14 +33,10 @@ LEARNING_COLUMNS = (
     Column(heading="speed to the same loss", unit="predicted, 95 % interval", narrow="to the same loss\n(predicted)"),
     *FINALIST_COLUMNS[4:],
 )
-ATTEMPT_COLUMNS = (
-    Column(heading="#"),
-    Column(heading="side", right=False),
-    Column(heading="change", right=False),
-    Column(heading="speed", unit="95 % interval", narrow="speed\n(95 %)"),
-    Column(heading="what came of it", right=False),
-    Column(heading="took"),
-)
+UNSTEADY, UNSTEADY_WORDS = "(!)", "(!) a trial of it did not become steady, or two of them disagree"
+"""Beside a rate, and below the table."""
+RATES_AGREE = 0.1
+"""So far the ratio of two rates may lie from the middle of the ratios by rounds without a word."""
 SPENT_COLUMNS = (
     Column(heading="part of the search", right=False),
     Column(heading="trials"),
@@ -70,6 +57,7 @@ def finalists_table(answer: FindAnswer) -> tuple[Table, ...]:
     learning = foretells_loss(answer)
     rows = tuple(_finalist_row(each, fastest, learning) for each in placed)
     legend = tuple(line for each in placed for line in _finalist_notes(answer, each))
+    legend += () if all(each.finalist.steady for each in placed) else (UNSTEADY_WORDS,)
     columns = LEARNING_COLUMNS if learning else FINALIST_COLUMNS
     return (Table(columns=columns, rows=rows, legend=legend, bar_column=5 if learning else 3),)
 
@@ -85,11 +73,6 @@ def changes_table(answer: FindAnswer) -> tuple[Table, ...]:
     columns += [] if other is None else [Column(heading=other.label, right=False)]
     rows = tuple(_change_row(answer, name, None if other is None else other.finalist) for name in names)
     return (Table(columns=tuple(columns), rows=rows, title="What changes"),) if names else ()
-
-
-def attempts_table(answer: FindAnswer) -> tuple[Table, ...]:
-    rows = tuple(_attempt_row(place, attempt) for place, attempt in enumerate(answer.attempts, start=1))
-    return (Table(columns=ATTEMPT_COLUMNS, rows=rows),) if rows else ()
 
 
 def spent_table(answer: FindAnswer) -> tuple[Table, ...]:
@@ -115,7 +98,7 @@ def way_cells(label: str, finalist: Finalist) -> tuple[str, ...]:
     return (
         label,
         batch(finalist.batch_size),
-        rate_interval(finalist.examples_per_second, finalist.ci95),
+        rate_interval(finalist.examples_per_second, finalist.ci95) + ("" if finalist.steady else f" {UNSTEADY}"),
         ratio_interval(finalist.speedup, finalist.speedup_ci95) if finalist.changes else speed_words(finalist.speedup),
         size(finalist.peak_memory_bytes),
         setting_of(finalist, "num_workers"),
@@ -143,9 +126,20 @@ def _finalist_notes(answer: FindAnswer, placed: Placed) -> tuple[str, ...]:
     if predicted is not None and known(predicted) and finalist.examples_per_second > 0:
         miss = signed_percent(predicted / finalist.examples_per_second - 1)
         notes.append(f"predicted {rate(predicted)} examples/s ({miss})")
+    notes += _rates_apart(answer.baseline, finalist)
     if not finalist.confirmed and finalist.changes:
         notes.append(f"not confirmed, from {_processes(finalist.processes)}, its interval within one process")
     return (f"{placed.label}: {'; '.join(notes)}",) if notes else ()
+
+
+def _rates_apart(baseline: Finalist, finalist: Finalist) -> list[str]:
+    """Where rounds differ much, the middle of their ratios is not the ratio of the rates in the middle."""
+    if not finalist.changes or not known(finalist.speedup) or not baseline.examples_per_second > 0:
+        return []
+    ratio = finalist.examples_per_second / baseline.examples_per_second
+    if abs(ratio / finalist.speedup - 1) <= RATES_AGREE:
+        return []
+    return [f"its speed is the middle of its rounds, each against the baseline beside it; the rates give {ratio:.2f}×"]
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -163,35 +157,6 @@ def _change_row(answer: FindAnswer, name: str, other: Finalist | None) -> Row:
     if other is not None:
         cells.append("" if value_of(other, name) == after else setting_of(other, name))
     return Row(cells=tuple(cells))
-
-
-def _attempt_row(place: int, attempt: Attempt) -> Row:
-    cells = (
-        str(place),
-        one_line(attempt.side),
-        one_line(attempt.change, 80),
-        _ratio(attempt),
-        _outcome(attempt),
-        duration(attempt.seconds) if attempt.seconds else "",
-    )
-    tone: Tone = "chosen" if attempt.adopted else "plain"
-    return Row(cells=cells, tone=tone)
-
-
-def _outcome(attempt: Attempt) -> str:
-    """In words also where it is coloured."""
-    outcome = one_line(attempt.outcome, 240)
-    return f"adopted: {outcome}" if attempt.adopted and not outcome.startswith("adopted") else outcome
-
-
-def _ratio(attempt: Attempt) -> str:
-    if attempt.ratio is None:
-        return ""
-    return (
-        f"{speed_words(attempt.ratio)} (predicted)"
-        if attempt.predicted
-        else ratio_interval(attempt.ratio, attempt.ci95)
-    )
 
 
 def _spent_row(part: TimeSpent, whole: float) -> Row:

@@ -1,7 +1,8 @@
 """The answer of `find` in one line."""
 
+from traindyno.analysis.find.placed import is_gain
 from traindyno.core.answers import Finalist, FindAnswer
-from traindyno.report.finalists import faster_elsewhere, is_gain, is_predicted
+from traindyno.report.finalists import faster_elsewhere, is_predicted
 from traindyno.report.wording import batch, known, one_line, rate
 
 
@@ -22,9 +23,8 @@ def no_gain_line(answer: FindAnswer) -> str:
     elsewhere = faster_elsewhere(answer)
     if elsewhere is not None:
         own, other = batch(answer.batch_size), batch(elsewhere.batch_size)
-        return (
-            f"Nothing is faster at your batch of {own}; with a batch of {other} it is {_speed_line(answer, elsewhere)}"
-        )
+        at_own = f"Nothing was shown to be faster at your batch of {own}"
+        return f"{at_own}; with a batch of {other} it is {_speed_line(answer, elsewhere)}"
     return one_line((answer.verdicts or ("Nothing faster than the baseline was found.",))[0], 400)
 
 

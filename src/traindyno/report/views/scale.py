@@ -14,8 +14,8 @@ SHEET_COLUMNS = (
     "examples_per_second", "examples_per_second_ci95_low", "examples_per_second_ci95_high", "step_seconds",
     "efficiency", "efficiency_ci95_low", "efficiency_ci95_high", "speedup", "speedup_ci95_low", "speedup_ci95_high",
     "communication_share", "communication_share_ci95_low", "communication_share_ci95_high", "hidden_share",
-    "waiting_share", "load_share", "foretold_efficiency", "peak_memory_bytes", "training_seconds", "cost",
-    "learning_rate", "steady", "fastest", "recommended", "failure",
+    "waiting_share", "load_share", "load_hidden_share", "foretold_efficiency", "peak_memory_bytes", "training_seconds",
+    "cost", "learning_rate", "steady", "fastest", "recommended", "failure",
 )  # fmt: skip
 METHOD = (
     "Every point ran in a fresh group of processes under torchrun, one process for each device, the model in "
@@ -23,7 +23,9 @@ METHOD = (
     "together. What the slowest process of each step took without communication is the least that all can take "
     "together; only what the step takes beyond that is called communication, and what the others wait for the slowest "
     "stands apart. Hidden is what the same exchanges take with nothing beside them, less what they add to the step. "
-    "One device ran the plain step."
+    "Loading is what the slowest process waits for its batches in steps with communication; what it would wait longer "
+    "without stands apart. Steps that loaders feed are told by all their time over all of them, others by the median "
+    "block. One device ran the plain step."
 )
 
 
@@ -63,10 +65,18 @@ def headline(document: Document) -> Headline:
     beside = (
         ("throughput", f"{rate_interval(row.examples_per_second, row.ci95)} examples/s"),
         *_gains(answer, row),
-        *((("more devices pay from", f"batch {answer.break_even_batch} in all"),) if answer.break_even_batch else ()),
+        *_paying(answer),
         *predicted,
     )
     return Headline(value=count_of(row.devices, "device"), label=f"recommended, {_batches(row)}", beside=beside)
+
+
+def _paying(answer: ScaleAnswer) -> tuple[tuple[str, str], ...]:
+    """The break-even of the most devices; a larger batch at which it is too close to tell takes the `from` away."""
+    if not answer.break_even_batch:
+        return ()
+    holds = all(each.holds_above for each in answer.break_even[-1:])
+    return ((f"more devices pay {'from' if holds else 'at'}", f"batch {answer.break_even_batch} in all"),)
 
 
 def tables(document: Document) -> tuple[Table, ...]:
@@ -152,8 +162,8 @@ def _sheet_row(answer: ScaleAnswer, index: int, row: ScaleRow) -> tuple[Number, 
         row.accumulation_steps, row.examples_per_second, *(row.ci95 or none), row.step_seconds,
         row.efficiency, *(row.efficiency_ci95 or none), row.speedup, *(row.speedup_ci95 or none),
         row.communication_share, *(row.communication_share_ci95 or none), row.hidden_share, row.waiting_share,
-        row.load_share, row.foretold_efficiency, row.peak_memory_bytes, row.training_seconds, row.cost,
-        row.learning_rate, row.steady, index == answer.fastest, index == answer.recommended, row.failure,
+        row.load_share, row.load_hidden_share, row.foretold_efficiency, row.peak_memory_bytes, row.training_seconds,
+        row.cost, row.learning_rate, row.steady, index == answer.fastest, index == answer.recommended, row.failure,
     )  # fmt: skip
 
 

@@ -64,21 +64,25 @@ def break_even_table(answer: ScaleAnswer) -> Table | None:
     if not answer.break_even:
         return None
     slower = any(each.slower_at is not None for each in answer.break_even)
+    undecided = any(each.undecided_at for each in answer.break_even)
     fewest = fewest_devices(answer)
     than = f"faster than {'one' if fewest == 1 else fewest}"
     columns = (
         Column(heading="devices"),
         Column(heading=f"{than} from batch", narrow=f"{than}\nfrom batch"),
         *((Column(heading="still slower at batch", narrow="still slower\nat batch"),) if slower else ()),
+        *((Column(heading="too close to tell at batch", narrow="too close to\ntell at batch"),) if undecided else ()),
     )
-    rows = tuple(_break_even_row(each, slower) for each in answer.break_even)
+    rows = tuple(_break_even_row(each, slower, undecided) for each in answer.break_even)
     return Table(columns=columns, rows=rows, title="From which batch in all more devices pay")
 
 
-def _break_even_row(each: BreakEven, slower: bool) -> Row:
-    faster = "at none measured" if each.batch_size is None else batch(each.batch_size)
+def _break_even_row(each: BreakEven, slower: bool, undecided: bool) -> Row:
+    found = "at none measured" if each.batch_size is None else batch(each.batch_size)
+    faster = found if each.batch_size is None or each.holds_above else f"at {found}"
     still = "" if each.slower_at is None else batch(each.slower_at)
-    return Row(cells=(str(each.devices), faster, *((still,) if slower else ())))
+    close = ", ".join(batch(size) for size in each.undecided_at)
+    return Row(cells=(str(each.devices), faster, *((still,) if slower else ()), *((close,) if undecided else ())))
 
 
 def foretold_table(answer: ScaleAnswer) -> Table | None:

@@ -25,6 +25,7 @@ from traindyno.report.wording import (
 )
 
 MARK = "(!)"
+NOTABLE_LOAD = 0.005
 
 
 def unusual_words(row: ScaleRow) -> str:
@@ -88,6 +89,11 @@ SPEED = (
 HIDDEN = Figure(
     Column(heading="hidden"), lambda row: _shared(row, row.hidden_share), lambda row: bool(row.hidden_share)
 )
+LOAD_HIDDEN = Figure(
+    Column(heading="loading beside communication", narrow="loading beside\ncommunication"),
+    lambda row: _shared(row, row.load_hidden_share),
+    lambda row: row.devices > 1 and (row.load_hidden_share or 0.0) >= NOTABLE_LOAD,
+)
 PARTS = (
     Figure(
         Column(heading="communication"),
@@ -101,6 +107,7 @@ PARTS = (
         lambda row: row.devices > 1 and bool(row.waiting_share),
     ),
     Figure(Column(heading="loading"), lambda row: _share(row.load_share), lambda row: bool(row.load_share)),
+    LOAD_HIDDEN,
 )
 TRAINING = (
     Figure(
@@ -127,7 +134,10 @@ LEGENDS = {
     "speed-up": "speed-up: against {base} with the same batch in all",
 }
 PARTS_LEGEND = "shares of the step"
-HIDDEN_LEGEND = "hidden: what of communication goes on beside computing and costs nothing"
+HIDDEN_LEGENDS = (
+    (HIDDEN, "hidden: what of communication goes on beside computing and costs nothing"),
+    (LOAD_HIDDEN, "loading beside communication: neither of the two would save it alone"),
+)
 
 
 def _ways_table(answer: ScaleAnswer) -> Table | None:
@@ -151,7 +161,7 @@ def _parts_table(answer: ScaleAnswer) -> Table | None:
     if not parted:
         return None
     figures = (*_shown(WAY[:-1], answer.rows), STEP, *told)
-    legend = (PARTS_LEGEND, HIDDEN_LEGEND) if HIDDEN in told else (PARTS_LEGEND,)
+    legend = (PARTS_LEGEND, *(words for figure, words in HIDDEN_LEGENDS if figure in told))
     return _plain_table(answer, parted, figures, "Where the step goes", legend)
 
 

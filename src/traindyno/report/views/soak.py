@@ -1,5 +1,6 @@
 """A long run: whether it stayed as fast, what the machine did meanwhile, and what it took."""
 
+from traindyno.analysis.soak_drift import decimals_of
 from traindyno.analysis.soak_throttle import other_reasons
 from traindyno.core.answers import Document, Interval, SoakAnswer, Throttle
 from traindyno.report.charts.soak import run_of, soak_chart
@@ -25,9 +26,10 @@ METHOD = (
     "One trial trained without a break, timed in blocks of about a second; the clock started behind the first step, "
     "which compiles and allocates. Beside it the machine was read once a second, and what that cost is told. The drift "
     "is the median of all slopes between spans of the run behind its first epoch or minute, in percent of the median "
-    "rate; its interval counts that neighbouring spans are alike. Where it shows none, the first and the last fifth "
-    "are compared. Heat and the power limit are named only by the driver's own reasons and counters. What nobody could "
-    "tell is left out, or said to be unknown."
+    "rate; its interval counts that neighbouring spans are alike. Where the rate changed all at once, only slopes on "
+    "either side of that count. Where neither shows, the first and the last fifth are compared. Heat and the power "
+    "limit are named only by the driver's own reasons and counters. What nobody could tell is left out, or said to be "
+    "unknown."
 )
 WORDS = {
     "temperature_celsius": "GPU temperature",
@@ -98,15 +100,23 @@ def sheet(document: Document) -> Sheet:
 
 
 def drift_words(answer: SoakAnswer) -> str:
-    """`-1.21 % per minute (-1.60 to -0.82)`, what changed along no line, or that it is not known."""
+    """`-1.21 % per minute (-1.60 to -0.82)`, what changed at once or along no line, or that it is not known."""
+    at_once = _change_words(answer)
     value, interval = answer.drift_percent_per_minute, answer.ci95
     if value is None or interval is None or not known(value):
-        return "not known: the run was too short"
+        return at_once or "not known: the run was too short"
     if answer.ends_ratio is not None:
         return f"{100 * (answer.ends_ratio - 1):+.1f} % from the first to the last fifth, not along a line"
-    ends = f"({interval[0]:+.2f} to {interval[1]:+.2f})"
+    digits = decimals_of(interval)
+    ends = f"({interval[0]:+.{digits}f} to {interval[1]:+.{digits}f})"
     none = ", which may be chance" if interval[0] <= 0 <= interval[1] else ""
-    return f"{value:+.2f} % per minute {ends}{none}"
+    steady = f"{value:+.{digits}f} % per minute {ends}{none}"
+    return f"{at_once}; besides {steady}" if at_once else steady
+
+
+def _change_words(answer: SoakAnswer) -> str | None:
+    ratio, seconds = answer.change_ratio, answer.change_seconds
+    return None if ratio is None else f"{100 * (ratio - 1):+.1f} % all at once after {duration(seconds)}"
 
 
 def throttle_words(throttle: Throttle) -> str:

@@ -67,7 +67,7 @@ class LossLook:
                 return LossCheck(agrees=False, note=note)
             finals.append(final_loss(record.measurement.losses))
             check = check_loss(self._baseline_finals(), finals, self._fall())
-            if check.agrees is not False:
+            if seed == 0 and (check.agrees is not False or check.difference is None):
                 return check
         return check
 

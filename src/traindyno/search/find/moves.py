@@ -1,8 +1,9 @@
 """The step side: switches, each on top of what is held, in pairs that take turns on resident data.
 
 On a GPU lower precision and channels_last are tried together first, because each alone may gain nothing; what came in
-together is then tried without its second part. The rest follows one at a time, what usually gains most first. At the
-end the losses of all that was adopted are looked at together.
+together is then tried without its second part. The rest follows one at a time, what usually gains most first. A gain
+that may be the difference between two processes is looked at in further pairs. At the end the losses of all that was
+adopted are looked at together.
 """
 
 from collections.abc import Sequence
@@ -11,8 +12,9 @@ import msgspec
 
 from traindyno.analysis.find.attempts import failure_words, not_tried, out_of_time, tried_switches
 from traindyno.analysis.find.findings import Effect
+from traindyno.analysis.find.pairs import needs_another, said_by, speaks_for
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
-from traindyno.analysis.switch_effects import effect_of, pooled_spread
+from traindyno.analysis.switch_findings import Tried
 from traindyno.core.records import Settings
 from traindyno.core.setups import Setup
 from traindyno.core.units import format_percent
@@ -78,12 +80,15 @@ class StepSearch:
         return None if told is None or told.host_step_seconds is None or not step else told.host_step_seconds / step
 
     def _add(self, members: tuple[Candidate, ...]) -> Trying[bool]:
-        """Hold the members too, if a pair shows that they are faster."""
+        """Hold the members too, if pairs show that they are faster."""
         settings = self._without_idle_tf32(all_applied(members, self._findings.held.settings))
         if not self._purse.affords("pair", extra_seconds=self._extra_seconds(members, settings)):
             self._findings.attempts.append(out_of_time("step", names_of(members)))
             return False
-        effect = yield from self._compared(members, settings, f"{names_of(members)} on top of what is held")
+        before, reason = len(self._findings.log), f"{names_of(members)} on top of what is held"
+        tried = yield from self._pairs(members, settings, reason)
+        effect = self._judged(members, tried, before, self._findings.compared, WORTH_ADOPTING)
+        self._findings.compared.append(tried)
         if effect is None:
             return False
         new = {member.switch for member in members}
@@ -107,20 +112,23 @@ class StepSearch:
     def _extra_seconds(self, members: tuple[Candidate, ...], settings: Settings) -> float:
         """What adopting the members takes beside their pair: compiling, and the losses to look at in the end."""
         compiling = settings.compile not in ("none", self._findings.held.settings.compile)
+        return self._losses_seconds(members) + (COMPILING_SECONDS if compiling else 0.0)
+
+    def _losses_seconds(self, members: tuple[Candidate, ...]) -> float:
         arithmetic = any(member.changes_arithmetic for member in members)
-        losses = losses_trials() * self._purse.cost("losses") if arithmetic else 0.0
-        return losses + (COMPILING_SECONDS if compiling else 0.0)
+        return losses_trials() * self._purse.cost("losses") if arithmetic else 0.0
 
     def _without(self, member: Candidate) -> Trying[None]:
-        """What came in together with another must pay by itself."""
+        """What came in together with another must pay by itself. One pair says: it is about a change less, no gain."""
         held = self._findings.held
         value = getattr(self._goal.baseline.settings, member.switch)
         settings = msgspec.structs.replace(held.settings, **{member.switch: value})
         if not self._purse.affords("pair"):
             return
         back = msgspec.structs.replace(member, value=value)
-        reason, least = f"without {member.name} again", 1 / WORTH_ADOPTING
-        as_fast = yield from self._compared((back,), settings, reason, least)
+        before, reason = len(self._findings.log), f"without {member.name} again"
+        tried = yield from self._pair((back,), settings, 0, reason)
+        as_fast = self._judged((back,), tried, before, (), 1 / WORTH_ADOPTING)
         ratio = self._findings.attempts[-1].ratio
         if as_fast is not None:
             self._hold(settings, tuple(each for each in self._findings.members if each != member))
@@ -130,29 +138,37 @@ class StepSearch:
         elif ratio is not None:
             self._findings.ratios[member.switch] = 1 / ratio
 
-    def _compared(
-        self, members: tuple[Candidate, ...], settings: Settings, reason: str, least: float = WORTH_ADOPTING
-    ) -> Trying[Effect | None]:
-        """What a pair says that speaks for the settings; null if it failed or does not."""
-        findings, held = self._findings, self._findings.held
-        before = len(findings.log)
-        template = self._trials.of(held)
-        tried = yield from compare(template, settings, held.settings, members[0].supply, 0, reason)
-        effect = effect_of(tried.pairs, pooled_spread((tried.pairs,))) if tried.pairs else None
-        for pair in tried.pairs if members[0].supply == "resident" else ():
+    def _pairs(self, members: tuple[Candidate, ...], settings: Settings, reason: str) -> Trying[Tried]:
+        """One pair, and further ones while they are needed and there is time for them."""
+        tried = yield from self._pair(members, settings, 0, reason)
+        while needs_another(tried, self._findings.compared, WORTH_ADOPTING) and self._affords_another(members):
+            again = yield from self._pair(members, settings, len(tried.pairs), f"{reason}, once more")
+            tried = tried.and_then(again)
+        return tried
+
+    def _pair(self, members: tuple[Candidate, ...], settings: Settings, repeat: int, reason: str) -> Trying[Tried]:
+        findings, held, supply = self._findings, self._findings.held, members[0].supply
+        tried = yield from compare(self._trials.of(held), settings, held.settings, supply, repeat, reason)
+        for pair in tried.pairs if supply == "resident" else ():
             findings.note_pair(settings, held.settings, pair)
-        adopted = effect is not None and tried.failure is None and _speaks_for(effect, least)
-        records = [record for _, record in findings.log[before:]]
+        return tried
+
+    def _affords_another(self, members: tuple[Candidate, ...]) -> bool:
+        """As long as the last one at most, and the losses to look at in the end."""
+        _, last = self._findings.log[-1]
+        return self._purse.spare() >= last.seconds + self._losses_seconds(members)
+
+    def _judged(
+        self, members: tuple[Candidate, ...], tried: Tried, before: int, others: Sequence[Tried], least: float
+    ) -> Effect | None:
+        """What pairs say that speaks for the members; null if one failed or they do not. It is written down."""
+        said, log = said_by(tried, others), self._findings.log
+        adopted = said is not None and tried.failure is None and speaks_for(said.effect, least)
         failure = "what is held did not run beside it" if tried.of_baseline else failure_words(tried.failure)
-        findings.attempts.append(tried_switches(members, effect, failure, adopted=adopted, records=records))
-        return effect if adopted else None
+        records = [record for _, record in log[before:]]
+        self._findings.attempts.append(tried_switches(members, said, failure, adopted=adopted, records=records))
+        return said.effect if said is not None and adopted else None
 
     def _hold(self, settings: Settings, members: Sequence[Candidate]) -> None:
         self._findings.held = Setup(data=self._findings.held.data, settings=settings)
         self._findings.members = tuple(members)
-
-
-def _speaks_for(effect: Effect, least: float) -> bool:
-    """Faster by `least`, and by more than chance; where a little slower is allowed, not clearly slower than that."""
-    ratio, (low, _) = effect
-    return ratio >= least and low > min(1.0, least)

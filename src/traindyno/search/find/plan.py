@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import supplier_of
-from traindyno.analysis.find.rates import sustained
 from traindyno.analysis.intervals import relative_half_width
+from traindyno.analysis.sustained import sustained
 from traindyno.core.records import Measurement, TrialRecord, TrialSpec
 from traindyno.search.find.finish import know_the_step, last_rounds, leave_the_margin, look_at_result
 from traindyno.search.find.goal import Goal
@@ -77,6 +77,7 @@ def _study(hunt: Hunt) -> Trying[None]:
     yield from hunt.logged("last rounds", last_rounds(hunt))
     yield from hunt.logged("last rounds", look_at_result(hunt))
     hunt.findings.ended = True
+    hunt.findings.seconds_left = hunt.purse.unspent()
 
 
 def _search_batch(hunt: Hunt) -> Trying[None]:

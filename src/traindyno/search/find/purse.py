@@ -4,6 +4,7 @@ from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.rounds import FIRST_ROUND
 from traindyno.analysis.switch_losses import LARGEST_BATCH, STEPS
 from traindyno.core.records import TrialKind, TrialRecord
+from traindyno.core.setups import Setup
 from traindyno.search.find.goal import Goal
 
 COMPILING_SECONDS = 60.0
@@ -54,13 +55,20 @@ class Purse:
         return self.left(RESERVED_ROUNDS * SAFELY * (self._baseline + cost)) >= cost
 
     def feed_cost(self, step_seconds: float | None) -> float:
-        """What a run end to end should take: shorter than the baseline's as its steps are, but it has to start."""
+        """What a run end to end should take: shorter than the baseline's as its steps are, but it has to start.
+
+        Other runs than the baseline's have shown what that takes at least.
+        """
         told = self._findings.rate(self._findings.baseline)
         if step_seconds is None or told is None:
             return self._end_to_end
         shortest = min(self._baseline, _STARTING_SECONDS + 2 * self._trial_seconds)
         compiled = COMPILED_SECONDS if self._is_compiled and not self._was_compiled else 0.0
+        shortest = max(shortest, min((run.seconds for run in self._runs if self._is_other(run)), default=0.0))
         return compiled + max(shortest, self._baseline * min(1.0, step_seconds / told.step_seconds))
+
+    def _is_other(self, run: TrialRecord) -> bool:
+        return run.spec.kind == "feed" and run.spec.settings != self._findings.baseline.settings
 
     def entries_paid_for(self) -> int:
         """How many ways to train the last rounds can be paid for, the baseline among them."""
@@ -68,16 +76,19 @@ class Purse:
         return 99 if left == float("inf") else 1 + int(left / (RESERVED_ROUNDS * max(0.1, self._end_to_end)))
 
     def left(self, reserve: float) -> float:
-        budget = self._goal.budget_seconds
-        if budget is None:
-            return float("inf")
-        spent = self._findings.spent_seconds + BETWEEN_TRIALS_SECONDS * len(self._findings.log)
-        return budget - spent - self._kept_for_noise(budget) - reserve
+        unspent = self.unspent()
+        return float("inf") if unspent is None else unspent - self._kept_for_noise() - reserve
 
-    def _kept_for_noise(self, budget: float) -> float:
+    def unspent(self) -> float | None:
+        """What is left of the budget, whatever it is kept for; null without one."""
+        budget = self._goal.budget_seconds
+        spent = self._findings.spent_seconds + BETWEEN_TRIALS_SECONDS * len(self._findings.log)
+        return None if budget is None else budget - spent
+
+    def _kept_for_noise(self) -> float:
         """A search for the time to the same loss must not have spent it all before it comes to that."""
         is_to_come = self._goal.recipe is not None and self._findings.noise is None
-        return NOISE_SHARE * budget if is_to_come else 0.0
+        return NOISE_SHARE * (self._goal.budget_seconds or 0.0) if is_to_come else 0.0
 
     def cost(self, kind: TrialKind) -> float:
         """What the last trials of a kind took at most; compiling is counted apart."""
@@ -122,15 +133,26 @@ class Purse:
 
     @property
     def _baseline(self) -> float:
-        return self._runs[0] if self._runs else 2 * self._trial_seconds
+        return self._runs[0].seconds if self._runs else 2 * self._trial_seconds
 
     @property
     def _end_to_end(self) -> float:
-        return self._runs[-1] if self._runs else 2 * self._trial_seconds
+        """What is held: as its loader took last. What was tried and not held says nothing of the rounds to come."""
+        held = _loader(self._findings.held)
+        alike = [run.seconds for run in self._runs if _loader_of(run) == held]
+        return alike[-1] if alike else self._baseline
 
     @property
-    def _runs(self) -> list[float]:
-        return [record.seconds for _, record in self._findings.log if record.spec.kind in ("feed", "speed")]
+    def _runs(self) -> list[TrialRecord]:
+        return [record for _, record in self._findings.log if record.spec.kind in ("feed", "speed")]
+
+
+def _loader(setup: Setup) -> tuple[str, str, int]:
+    return setup.data, setup.settings.decoder, setup.settings.num_workers
+
+
+def _loader_of(record: TrialRecord) -> tuple[str, str, int]:
+    return _loader(Setup(data=record.spec.workload.data, settings=record.spec.settings))
 
 
 def _compiles(record: TrialRecord) -> bool:

@@ -11,6 +11,7 @@ from traindyno.analysis.find.forecast import (
 )
 from traindyno.analysis.loader_budget import refuse_loader, with_data
 from traindyno.analysis.worker_choice import NextCount, choose_count, next_count, worker_counts
+from traindyno.core.settings_file import SYNTHETIC
 from traindyno.core.setups import Setup
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.hunt import Hunt
@@ -46,6 +47,11 @@ def own_workers(goal: Goal) -> int:
     return goal.baseline.settings.num_workers
 
 
+def _workers_for(setup: Setup) -> str:
+    """Data of the user's own code has no name, and may not be decoded."""
+    return "workers" if setup.data == SYNTHETIC else f"workers for {setup.data}, decoded by {setup.settings.decoder}"
+
+
 class WorkerTrials:
     """Improves what is held by its worker count."""
 
@@ -59,8 +65,7 @@ class WorkerTrials:
         while left > 0 and (following := self._following(setup, left, load_first)) is not None:
             foretold = forecast_seconds(self._findings, changed(setup, {"num_workers": following.num_workers}))
             if not self._purse.affords_feed(foretold):
-                words = f"workers for {setup.data}, decoded by {setup.settings.decoder}"
-                self._findings.attempts.append(out_of_time("data", words))
+                self._findings.attempts.append(out_of_time("data", _workers_for(setup)))
                 break
             left -= 1
             tried = changed(setup, {"num_workers": following.num_workers})

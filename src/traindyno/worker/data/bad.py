@@ -82,7 +82,12 @@ class SkippedExamples:
     @property
     def names(self) -> tuple[str, ...]:
         """The first of them."""
-        return tuple(os.fsdecode(name) for name in self._all()[:NAMES_KEPT])
+        return self.every[:NAMES_KEPT]
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(os.fsdecode(name) for name in self._all())
 
     def _all(self) -> list[bytes]:
         return list(dict.fromkeys(Path(self._path).read_bytes().split(b"\n")[:-1]))

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import torch
@@ -12,6 +13,7 @@ from traindyno.worker.batches import BatchSource, host_bytes, own_copy
 from traindyno.worker.data.bad import SkippedExamples
 from traindyno.worker.data.flow import Flow
 from traindyno.worker.data.loadable import Loadable
+from traindyno.worker.data.warmth import Warmth
 from traindyno.worker.errors import LargerThanDataError
 from traindyno.worker.flow_timing import pace_of
 
@@ -23,7 +25,10 @@ MOST_COPIES = 2048
 
 
 class LoaderSupply:
-    """Batches from the loader. Of cold data every example is read once; then the page cache is emptied anew."""
+    """Batches from the loader. Of cold data every example is read once; then the page cache is emptied anew.
+
+    `warmth` tells of all passes so far.
+    """
 
     def __init__(
         self, source: Loadable, spec: TrialSpec, skipped: SkippedExamples | None, alive: Callable[[], None]
@@ -51,7 +56,7 @@ class LoaderSupply:
     def renew(self) -> None:
         """Begin another cold pass."""
         self.flow.close()
-        self._source.cold()
+        self.warmth = _of_all_passes(self.warmth, self._source.cold())
         self.flow = self._open()
         self.start()
 
@@ -115,6 +120,14 @@ def cached_batches(supply: LoaderSupply | MadeUpSupply, pinned: bool) -> list[An
     batches = [first, *(own_copy(supply.take(), pinned) for _ in range(different - 1))]
     copies = min(MOST_COPIES, -(-LEAST_CACHED_BYTES // size) - different)
     return [*batches, *(own_copy(batches[number % different], pinned) for number in range(copies))]
+
+
+def _of_all_passes(before: Warmth, another: Warmth) -> Warmth:
+    """The most that any pass found in the page cache, unknown where one could not tell; and what each had to say."""
+    shares = (before.cached_share, another.cached_share)
+    known = [share for share in shares if share is not None]
+    notes = tuple(dict.fromkeys((*before.notes, *another.notes)))
+    return replace(before, cached_share=max(known) if len(known) == len(shares) else None, notes=notes)
 
 
 def _batches_in_pass(source: Loadable, settings: Settings) -> int:

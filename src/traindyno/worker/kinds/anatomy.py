@@ -7,7 +7,7 @@ from statistics import fmean
 
 import msgspec
 
-from traindyno.analysis.intervals import median, median_interval
+from traindyno.analysis.sustained import sustained_seconds
 from traindyno.core.anatomy import Anatomy, Transfer, Work
 from traindyno.core.loading import Loading
 from traindyno.core.records import Measurement, Memory, TrialSpec
@@ -16,7 +16,7 @@ from traindyno.worker.anatomy.counting import count_work
 from traindyno.worker.anatomy.extras import Extras
 from traindyno.worker.anatomy.feeding import FedSteps, Source, of_later_steps, open_source, with_one_optimizer
 from traindyno.worker.anatomy.instruments import open_instruments
-from traindyno.worker.anatomy.phases import instrument_cost, phases_of, step_seconds_of
+from traindyno.worker.anatomy.phases import instrument_cost, phases_of
 from traindyno.worker.anatomy.profiling import BUSY_STEPS, TRACED_STEPS, NamedSpans, busy_seconds, write_trace
 from traindyno.worker.anatomy.queueing import queue_seconds
 from traindyno.worker.anatomy.transfers import time_transfers
@@ -28,7 +28,7 @@ from traindyno.worker.flow_timing import FlowTiming, pace_of
 from traindyno.worker.job import Job
 from traindyno.worker.kinds.bench import furnish
 from traindyno.worker.kinds.feed import CACHED_PACE
-from traindyno.worker.kinds.loads import bad_of, intervals_of, skipping
+from traindyno.worker.kinds.loads import bad_of, budget_of, intervals_of, skipping
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.steps import Step, finite_loss
 from traindyno.worker.timing import time_block
@@ -71,8 +71,8 @@ def measure_anatomy(spec: TrialSpec, device: Device, channel: Channel) -> Measur
     return measurement_of(
         spec,
         device,
-        timing.blocks,
-        timing.counted,
+        timing.after_first_step,
+        fed.told.counted,
         timing.loss,
         steady=timing.steady_from is not None,
         start_up_seconds=start_up_seconds,
@@ -81,6 +81,7 @@ def measure_anatomy(spec: TrialSpec, device: Device, channel: Channel) -> Measur
         examples_in_data=job.examples_in_data,
         loading=msgspec.structs.replace(fed.loading, **left_out),
         anatomy=_anatomy(fed, work),
+        fed=True,
         notes=[*job.notes, *fed.notes, *extras.notes],
     )
 
@@ -94,7 +95,7 @@ def _measure_fed(spec: TrialSpec, job: Job, source: Source, device: Device, chan
         first, loss = time_block(plain, 1, device)
         finite_loss(loss)
         turns = Turns(plain, instrumented, instruments, steps.placed, steps.waits, pace, device, channel)
-        told = turns.run(spec.budget)
+        told = turns.run(budget_of(spec))
         memory = device.memory()
         # Before the profiler, which leaves every later launch a little slower.
         queued = _queue_seconds(spec, job, device, channel, extras)
@@ -107,7 +108,7 @@ def _measure_fed(spec: TrialSpec, job: Job, source: Source, device: Device, chan
         )
     loading = msgspec.structs.replace(
         source.loading,
-        wait_seconds=median([fmean(waits) for waits in told.waits]),
+        wait_seconds=fmean(chain.from_iterable(told.waits)),
         intervals=intervals_of(list(chain.from_iterable(told.waits))),
     )
     return Fed(first.seconds, told, turns, memory, loading, queued, transfers or (), busy, source.notes)
@@ -181,16 +182,16 @@ def _resident_step(spec: TrialSpec, job: Job, device: Device, channel: Channel) 
 
 
 def _anatomy(fed: Fed, work: Work) -> Anatomy:
-    plain = fed.told.timing.counted
+    plain = fed.told.counted
     instrumented = fed.turns.instrumented_blocks[-len(plain) :]
     cost, cost_ci95 = instrument_cost(plain, instrumented)
-    plain_seconds = step_seconds_of(plain)
+    plain_seconds, plain_ci95 = sustained_seconds(plain)
     assert fed.loading.wait_seconds is not None
     return Anatomy(
         phases=phases_of(fed.turns.readings[-len(plain) :]),
-        plain_step_seconds=median(plain_seconds),
-        plain_ci95=median_interval(plain_seconds),
-        instrumented_step_seconds=median(step_seconds_of(instrumented)),
+        plain_step_seconds=plain_seconds,
+        plain_ci95=plain_ci95,
+        instrumented_step_seconds=sustained_seconds(instrumented)[0],
         instrument_cost=cost,
         instrument_cost_ci95=cost_ci95,
         load_wait_seconds=fed.loading.wait_seconds,

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import msgspec
 
-from traindyno.analysis.intervals import median, median_interval
+from traindyno.analysis.sustained import sustained_seconds
 from traindyno.core.loading import Loading
 from traindyno.core.records import Measurement, TrialSpec
 from traindyno.worker.batches import host_bytes
@@ -23,7 +23,7 @@ from traindyno.worker.flow_timing import FlowTimer, FlowTiming, Pace, pace_of
 from traindyno.worker.image_data import image_size_of
 from traindyno.worker.job import Job
 from traindyno.worker.kinds.bench import set_up, time_resident
-from traindyno.worker.kinds.loads import bad_of, disk_note, intervals_of, skipping
+from traindyno.worker.kinds.loads import bad_of, budget_of, disk_note, intervals_of, skipping
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.steps import make_fed_step
 from traindyno.worker.timing import Timing
@@ -49,12 +49,12 @@ def measure_feed(spec: TrialSpec, device: Device, channel: Channel) -> Measureme
         feed = _from_loader if spec.feed.supply == "loader" else _from_cache
         fed = feed(spec, job, device, channel, skipped)
         left_out = bad_of(skipped)
-    timing, per_step = fed.told.timing, [block.seconds / block.steps for block in resident.counted]
+    timing, (resident_seconds, resident_ci95) = fed.told.timing, sustained_seconds(resident.counted)
     return measurement_of(
         spec,
         device,
-        timing.blocks,
-        timing.counted,
+        (*resident.discarded, *timing.after_first_step),
+        fed.told.counted,
         timing.loss,
         steady=timing.steady_from is not None,
         start_up_seconds=set_up_seconds,
@@ -63,11 +63,12 @@ def measure_feed(spec: TrialSpec, device: Device, channel: Channel) -> Measureme
         image_size=image_size_of(job.source),
         loading=msgspec.structs.replace(
             fed.loading,
-            resident_step_seconds=median(per_step),
-            resident_ci95=median_interval(per_step),
-            wait_seconds=median([fmean(waits) for waits in fed.told.waits]),
+            resident_step_seconds=resident_seconds,
+            resident_ci95=resident_ci95,
+            wait_seconds=fmean(chain.from_iterable(fed.told.waits)),
             **left_out,
         ),
+        fed=True,
         notes=[*job.notes, *fed.notes],
     )
 
@@ -117,4 +118,4 @@ def _timed(
     waits = Stopwatch()
     with PlacedSupply(supply, job.source, spec.settings, device.torch_device, waits) as placed:
         step = make_fed_step(job, placed.next, spec.workload, spec.settings, device)
-        return FlowTimer(step, placed, waits, pace, device, channel, at_start).run(spec.budget)
+        return FlowTimer(step, placed, waits, pace, device, channel, at_start).run(budget_of(spec))

@@ -16,7 +16,7 @@ from traindyno.worker.data.supply import LoaderSupply
 from traindyno.worker.data.usage import Usage
 from traindyno.worker.devices import Device
 from traindyno.worker.flow_timing import FlowTimer, pace_of
-from traindyno.worker.kinds.loads import bad_of, disk_note, intervals_of, open_loadable, skipping
+from traindyno.worker.kinds.loads import bad_of, budget_of, disk_note, intervals_of, open_loadable, skipping
 from traindyno.worker.kinds.summary import measurement_of
 
 
@@ -39,18 +39,18 @@ def _measure(spec: TrialSpec, device: Device, channel: Channel, skipped: Skipped
         step = waits.around(computing.around(dropping(supply.take)))
         pace = pace_of(spec.settings)
         timer = FlowTimer(step, supply, waits, pace, device, channel, lambda: usage.begin(supply.flow))
-        told = timer.run(spec.budget)
+        told = timer.run(budget_of(spec))
         used, timing = usage.end(supply.flow), told.timing
         batches = sum(block.steps for block in timing.blocks)
-        own_seconds = fmean(computing.take()[-sum(block.steps for block in timing.counted) :])
+        own_seconds = fmean(computing.take()[-sum(block.steps for block in told.counted) :])
         channel.phase("next epoch")
         next_epoch_seconds = None if spec.feed.cold else supply.flow.next_epoch_seconds()
     workers, warmth = spec.settings.num_workers, supply.warmth
     return measurement_of(
         spec,
         device,
-        timing.blocks,
-        timing.counted,
+        timing.after_first_step,
+        told.counted,
         None,
         steady=timing.steady_from is not None,
         start_up_seconds=set_up_seconds,
@@ -68,5 +68,6 @@ def _measure(spec: TrialSpec, device: Device, channel: Channel, skipped: Skipped
             cached_share=warmth.cached_share,
             **bad_of(skipped),
         ),
+        fed=True,
         notes=[*source.notes, *warmth.notes, *disk_note(spec, used.disk_bytes, batches)],
     )

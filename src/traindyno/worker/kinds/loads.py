@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+import msgspec
+
 from traindyno.analysis.intervals import median
 from traindyno.core.loading import BatchIntervals
-from traindyno.core.records import TrialSpec
+from traindyno.core.records import Budget, TrialSpec
 from traindyno.core.units import format_bytes
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.bad import SkippedExamples
@@ -23,6 +25,13 @@ def open_loadable(spec: TrialSpec, channel: Channel) -> Loadable:
     """The data of a trial without its model."""
     channel.phase("data")
     return loadable(open_source(spec.workload, lambda _done, _total: channel.step(0)))
+
+
+def budget_of(spec: TrialSpec) -> Budget:
+    """The trial's own; a loader takes all its time: to end once blocks agree would choose one without late batches."""
+    if spec.feed.supply != "loader":
+        return spec.budget
+    return msgspec.structs.replace(spec.budget, relative_interval=0.0)
 
 
 def skipping(spec: TrialSpec) -> AbstractContextManager[SkippedExamples | None]:

@@ -13,6 +13,7 @@ import torch
 
 from traindyno.analysis.intervals import median, median_interval
 from traindyno.analysis.steady import precise_enough, steady_from
+from traindyno.analysis.sustained import sustained_seconds
 from traindyno.core.loading import Loading, StageCost, StageName
 from traindyno.core.records import Block, Measurement, TrialSpec
 from traindyno.worker.batches import host_bytes
@@ -90,10 +91,10 @@ def measure_probe(spec: TrialSpec, device: Device, channel: Channel) -> Measurem
 def _time_step(spec: TrialSpec, job: Job, device: Device, channel: Channel) -> Loading:
     bench = furnish(spec, job, device, channel, time.monotonic())
     timing = time_resident(spec, bench, device, channel)
-    per_step = [block.seconds / block.steps for block in timing.counted]
+    seconds, interval = sustained_seconds(timing.counted)
     return Loading(
-        resident_step_seconds=median(per_step),
-        resident_ci95=median_interval(per_step),
+        resident_step_seconds=seconds,
+        resident_ci95=interval,
         step_cpu_seconds=_step_cpu_seconds(bench.step, device),
     )
 

@@ -28,7 +28,7 @@ def measure_speed(spec: TrialSpec, device: Device, channel: Channel) -> Measurem
         spec,
         bench,
         device,
-        timing.blocks,
+        timing.after_first_step,
         timing.counted,
         timing.loss,
         steady=timing.steady_from is not None,

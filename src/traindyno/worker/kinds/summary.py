@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from traindyno.analysis.intervals import median, median_interval
+from traindyno.analysis.sustained import sustained_seconds
 from traindyno.core.anatomy import Anatomy
 from traindyno.core.loading import Loading
 from traindyno.core.records import Block, Measurement, Memory, TrialSpec
@@ -61,16 +62,22 @@ def measurement_of(
     image_size: int | None = None,
     loading: Loading | None = None,
     anatomy: Anatomy | None = None,
+    fed: bool = False,
     notes: Sequence[str] = (),
 ) -> Measurement:
-    """The median of the counted blocks with its interval; every block is kept as a raw sample."""
+    """The median of the counted blocks with its interval; of a trial that is `fed`, what all of them sustained.
+
+    A resident step is the same work again and again: what is slower than the middle is the machine's doing. Of a fed
+    one, batches that come late are a part. Every block is kept as a raw sample.
+    """
     per_step = [block.seconds / block.steps for block in counted]
+    step_seconds, ci95 = sustained_seconds(counted) if fed else (median(per_step), median_interval(per_step))
     discarded = blocks[: len(blocks) - len(counted)]
     return Measurement(
         batch_size=spec.settings.batch_size,
         steps=sum(block.steps for block in counted),
-        step_seconds=median(per_step),
-        ci95=median_interval(per_step),
+        step_seconds=step_seconds,
+        ci95=ci95,
         steady=steady,
         blocks=tuple(blocks),
         memory=memory or device.memory(),

@@ -2,7 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, Protocol, TypeVar
@@ -53,16 +53,24 @@ class Part(Protocol):
 class LoadedData:
     """Both parts of the data behind torch's loader, with the workers, the decoder and the pinning of the settings.
 
-    `gate` is that of the workers which read for training.
+    `gate` is that of the workers which read for training. `told` is what is to be known about the data beforehand.
     """
 
     trained: Part
     evaluated: Part
     run: Run
     classes: int | None
-    notes: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     gate: Gate = field(default_factory=Gate)
+    _reading: list[SkippedExamples] = field(default_factory=list, init=False)
+    _left_out: set[str] = field(default_factory=set, init=False)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known about the data, and how much of it was left out until now, whoever still reads."""
+        bad = self._left_out.union(*(skipped.every for skipped in self._reading))
+        return [*self.told, *([_left_out_note(bad)] if bad else [])]
 
     @property
     def training_examples(self) -> int:
@@ -108,21 +116,28 @@ class LoadedData:
     @contextlib.contextmanager
     def _opened(self, part: Part, seed: int, plan: Iterable[list[int]], gate: Gate) -> Iterator[Callable[[], Any]]:
         """A function for the next planned batch on the device. Closing ends the workers."""
-        with SkippedExamples() if part.skip_bad else contextlib.nullcontext() as skipped:
+        with self._skipping() if part.skip_bad else contextlib.nullcontext() as skipped:
             settings, device = self.run.settings, self.run.device
             with Flow(part.loader(settings, seed, PlannedBatches(plan), skipped, gate)) as flow:
                 taken = itertools.chain([flow.start()[1]], (flow.take() for _ in itertools.count()))
                 with part.placing(taken.__next__, settings, device, _Untimed()) as place:
                     yield place
-            self._note_skipped(skipped)
 
-    def _note_skipped(self, skipped: SkippedExamples | None) -> None:
-        if skipped is None or not (count := skipped.count):
-            return
-        left_out = "1 bad example was" if count == 1 else f"{count} bad examples were"
-        note = f"{left_out} left out, and the next good one taken for it, such as {skipped.names[0]}"
-        if note not in self.notes:
-            self.notes.append(note)
+    @contextlib.contextmanager
+    def _skipping(self) -> Iterator[SkippedExamples]:
+        """Where bad examples are counted; what was counted outlives it."""
+        with SkippedExamples() as skipped:
+            self._reading.append(skipped)
+            try:
+                yield skipped
+            finally:
+                self._left_out.update(skipped.every)
+                self._reading.remove(skipped)
+
+
+def _left_out_note(names: Collection[str]) -> str:
+    left_out = "1 bad example was" if len(names) == 1 else f"{len(names):,} bad examples were"
+    return f"{left_out} left out, and the next good one taken instead, such as for {min(names)}"
 
 
 class _Untimed(Stopwatch):

@@ -1,16 +1,19 @@
 """Batch normalisation over less than the batch, or over more: ghost groups, emulated devices, all processes.
 
 A layer keeps its parameters, buffers and their names; only what it does in training changes. So weights fit a model
-with or without this.
+with or without this. Of k groups of one size the first has every kth example; groups that differ lie one after the
+other. So all layers that see a batch group it alike.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from torch import Tensor, cat, nn, split
+from torch import Tensor, cat, nn, split, stack
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from traindyno.core.errors import UsageError
 from traindyno.core.learning import Recipe
+from traindyno.worker.learning.group_statistics import in_one_call, is_plain, momentum_of_each
 from traindyno.worker.learning.processes import Processes
 
 LEAST_GROUP = 2
@@ -74,17 +77,28 @@ class _Grouped:
             return super().forward(input, *arguments)  # type: ignore[misc, no-any-return]
         _check_divisible(len(input), self.emulated_devices)
         sizes = group_sizes(len(input) // self.emulated_devices, self.group_size)
-        groups = split(input, sizes * self.emulated_devices)
+        _check_variance(input, min(sizes))
+        count = len(sizes) * self.emulated_devices
+        if count == 1:
+            return super().forward(input, *arguments)  # type: ignore[misc, no-any-return]
+        if len(set(sizes)) > 1:
+            in_a_row = split(input, sizes * self.emulated_devices)
+            return cat(self._one_by_one(in_a_row, len(sizes), arguments))
+        if not arguments and is_plain(self) and input.is_contiguous():
+            return in_one_call(self, input, count, len(sizes))
+        apart = [input[number::count] for number in range(count)]
+        return stack(self._one_by_one(apart, len(sizes), arguments), dim=1).flatten(0, 1)
+
+    def _one_by_one(self, groups: Sequence[Tensor], of_the_first: int, arguments: tuple[Any, ...]) -> list[Tensor]:
         tracked, momentum = self.track_running_stats, self.momentum
         if momentum is not None:
-            self.momentum = 1 - (1 - momentum) ** (1 / len(sizes))
+            self.momentum = momentum_of_each(momentum, of_the_first)
         try:
             outputs = []
             for number, group in enumerate(groups):
-                _check_variance(group)
-                self.track_running_stats = tracked and number < len(sizes)
+                self.track_running_stats = tracked and number < of_the_first
                 outputs.append(super().forward(group, *arguments))  # type: ignore[misc]
-            return cat(outputs)
+            return outputs
         finally:
             self.track_running_stats, self.momentum = tracked, momentum
 
@@ -128,8 +142,8 @@ def _check_divisible(examples: int, devices: int) -> None:
         )
 
 
-def _check_variance(group: Tensor) -> None:
-    if group.numel() == group.shape[1]:
+def _check_variance(input: Tensor, examples: int) -> None:
+    if examples * input[0, 0].numel() == 1:
         raise UsageError(
             "batch normalisation is left with one example, which has no variance",
             "use a larger batch, larger ghost groups or fewer emulated devices",

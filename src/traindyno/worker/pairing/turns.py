@@ -51,9 +51,9 @@ class Turns(Record, frozen=True):
         ratios = [baseline / candidate for baseline, candidate in self.step_seconds]
         return math.exp(median([math.log(ratio) for ratio in ratios])), median_interval(ratios)
 
-    def precise(self, relative_interval: float) -> bool:
-        """Whether nothing more needs to be measured."""
-        if self.steady_from is None or len(self.counted) < LEAST_BLOCKS:
+    def precise(self, relative_interval: float, least: int = LEAST_BLOCKS) -> bool:
+        """Whether enough turns count, twice as many as were discarded, and the ratio is known that well."""
+        if self.steady_from is None or len(self.counted) < max(least, 2 * self.steady_from):
             return False
         return relative_half_width(*self.ratio) <= relative_interval
 
@@ -61,7 +61,8 @@ class Turns(Record, frozen=True):
 def take_turns(baseline: Measure, candidate: Measure, budget: Budget, clock: Clock = time.monotonic) -> Turns:
     """Measure block by block until both are steady and the ratio is precise, or the time of both is up.
 
-    The order is A B, B A, A B and so on: what drifts, or lingers after a change of turns, meets both sides alike.
+    The order is A B, B A, A B and so on: what drifts, or lingers after a change of turns, meets both sides alike. The
+    ratio must be precise at two looks in a row: at one it may look so by chance.
     """
     seconds = DEFAULT_SECONDS if budget.seconds is None else budget.seconds
     deadline = clock() + seconds
@@ -73,10 +74,16 @@ def take_turns(baseline: Measure, candidate: Measure, budget: Budget, clock: Clo
             of_candidate, of_baseline = candidate(), baseline()
         taken.append((of_baseline, of_candidate))
         turns, late = judged(taken), clock() - deadline
-        if turns.precise(budget.relative_interval) or late >= OVERTIME * seconds:
+        if _enough(turns, budget.relative_interval) or late >= OVERTIME * seconds:
             return turns
         if late >= 0 and len(taken) >= LEAST_BLOCKS:
             return turns
+
+
+def _enough(turns: Turns, relative_interval: float) -> bool:
+    if not turns.precise(relative_interval):
+        return False
+    return judged(turns.taken[:-1]).precise(relative_interval, least=LEAST_BLOCKS - 2)
 
 
 def judged(taken: Sequence[tuple[Turn, Turn]]) -> Turns:

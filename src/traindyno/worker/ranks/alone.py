@@ -3,14 +3,14 @@
 import math
 import socket
 import time
-from statistics import fmean
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from msgspec.structs import replace
 
-from traindyno.analysis.intervals import median
 from traindyno.core.answers.interval import Interval
-from traindyno.core.records import Measurement, TrialSpec
+from traindyno.core.records import Block, Measurement, TrialSpec
 from traindyno.core.scaling import RankReading, Scaling, Turn
 from traindyno.worker.anatomy.feeding import of_later_steps, with_one_optimizer
 from traindyno.worker.building import build, prepare
@@ -19,11 +19,11 @@ from traindyno.worker.data.placed import PlacedSupply
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.supply import LoaderSupply
 from traindyno.worker.devices import Device
-from traindyno.worker.flow_timing import FlowTimer, pace_of
+from traindyno.worker.flow_timing import FlowTimer, FlowTiming, pace_of
 from traindyno.worker.image_data import image_size_of
 from traindyno.worker.job import Job
 from traindyno.worker.kinds.bench import furnish
-from traindyno.worker.kinds.loads import skipping
+from traindyno.worker.kinds.loads import budget_of, skipping
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.knobs.layout import laid_out
 from traindyno.worker.learning.processes import ALONE
@@ -34,6 +34,7 @@ from traindyno.worker.ranks.limits import FIRST_STEP
 from traindyno.worker.ranks.members import RankResult
 from traindyno.worker.ranks.reporting import RankChannel
 from traindyno.worker.ranks.sharing import gradient_bytes, refusal_of, share_gradients
+from traindyno.worker.ranks.step_times import Arrivals, step_times_of, ticking, waited
 from traindyno.worker.ranks.summary import threads_of
 from traindyno.worker.steps import Step, finite_loss, make_fed_step, make_step
 from traindyno.worker.timing import Timing, time_block, time_steps
@@ -48,77 +49,85 @@ def measure_alone(spec: TrialSpec, device: Device, channel: RankChannel) -> Rank
     start = time.monotonic()
     prepare(spec, device, channel)
     job = with_one_optimizer(build(spec, device, channel))
-    start_up_seconds, timing, load_seconds = _plain(spec, job, device, channel, start)
+    plain = _plain(spec, job, device, channel, start)
     memory = device.memory()
     ratio, ratio_ci95 = _wrapper_cost(of_later_steps(spec), job, device, channel)
     measurement = measurement_of(
         spec,
         device,
-        timing.blocks,
-        timing.counted,
-        timing.loss,
-        steady=timing.steady_from is not None,
-        start_up_seconds=start_up_seconds,
-        first_step_seconds=timing.first_step_seconds,
+        plain.timing.after_first_step,
+        plain.counted,
+        plain.timing.loss,
+        steady=plain.timing.steady_from is not None,
+        start_up_seconds=plain.start_up_seconds,
+        first_step_seconds=plain.timing.first_step_seconds,
         memory=memory,
         examples_in_data=job.examples_in_data,
         image_size=image_size_of(job.source),
+        fed=plain.load_seconds is not None,
     )
-    scaling = _scaling(measurement, timing, job, device)
+    scaling = _scaling(measurement, plain.counted, job, device)
     reading = RankReading(
         rank=0,
         node=socket.gethostname(),
         device=str(device.torch_device),
         step_seconds=measurement.step_seconds,
         ci95=measurement.ci95,
-        load_seconds=load_seconds,
+        load_seconds=plain.load_seconds,
+        together_load_seconds=plain.load_seconds,
         peak_memory_bytes=memory.peak_bytes,
     )
     scaling = replace(scaling, ddp_ratio=ratio, ddp_ratio_ci95=ratio_ci95)
     return RankResult(reading, memory, replace(measurement, scaling=scaling), tuple(job.notes))
 
 
-def _plain(
-    spec: TrialSpec, job: Job, device: Device, channel: RankChannel, start: float
-) -> tuple[float, Timing, float | None]:
-    """Start-up seconds, blocks, and the wait for a batch where there are batches to wait for.
+class Plain(NamedTuple):
+    """The plain step: its blocks, those that count, and the wait for a batch where there are batches to wait for."""
 
-    As in every fed trial, the first step is on a resident batch, which is gone before the others come.
-    """
+    start_up_seconds: float
+    timing: Timing
+    counted: tuple[Block, ...]
+    load_seconds: float | None
+
+
+def _plain(spec: TrialSpec, job: Job, device: Device, channel: RankChannel, start: float) -> Plain:
+    """As in every fed trial, the first step is on a resident batch, which is gone before the others come."""
     bench = furnish(spec, job, device, channel, start)
     if spec.feed.supply == "resident":
-        seconds = seconds_of(spec)
-        return (
-            bench.start_up_seconds,
-            time_steps(bench.step, device, channel, seconds, spec.budget.relative_interval),
-            None,
-        )
+        timing = time_steps(bench.step, device, channel, seconds_of(spec), spec.budget.relative_interval)
+        return Plain(bench.start_up_seconds, timing, timing.counted, None)
     channel.phase(FIRST_STEP)
     first, loss = time_block(bench.step, 1, device)
     finite_loss(loss)
     start_up_seconds = bench.start_up_seconds
     del bench
-    timing, load_seconds = _fed(of_later_steps(spec), job, device, channel)
-    return start_up_seconds, replace(timing, first_step_seconds=first.seconds), load_seconds
+    told, load_seconds = _fed(of_later_steps(spec), job, device, channel)
+    return Plain(start_up_seconds, replace(told.timing, first_step_seconds=first.seconds), told.counted, load_seconds)
 
 
 def seconds_of(spec: TrialSpec) -> float:
     return DEFAULT_SECONDS if spec.budget.seconds is None else spec.budget.seconds
 
 
-def _fed(spec: TrialSpec, job: Job, device: Device, channel: RankChannel) -> tuple[Timing, float]:
+def _fed(spec: TrialSpec, job: Job, device: Device, channel: RankChannel) -> tuple[FlowTiming, float]:
     """The plain step on fresh batches, and how long it waits for each."""
     channel.phase("data")
-    waits = Stopwatch()
+    waits, times = Stopwatch(), step_times_of(device.torch_device)
+    arrivals = Arrivals(waits)
     with (
         skipping(spec) as skipped,
         LoaderSupply(loadable(job.source), spec, skipped, lambda: channel.step(0)) as supply,
     ):
         supply.start()
         with PlacedSupply(supply, job.source, spec.settings, device.torch_device, waits) as placed:
-            step = make_fed_step(job, placed.next, spec.workload, spec.settings, device)
-            told = FlowTimer(step, placed, waits, pace_of(spec.settings), device, channel).run(spec.budget)
-    return told.timing, median([fmean(of_block) for of_block in told.waits])
+            step = make_fed_step(job, arrivals.of(placed.next), spec.workload, spec.settings, device)
+            timer = FlowTimer(ticking(step, times), placed, Stopwatch(), pace_of(spec.settings), device, channel)
+            device.synchronize()
+            start = time.perf_counter()
+            times.tick()
+            told = timer.run(budget_of(spec))
+    counted = sum(block.steps for block in told.counted)
+    return told, waited(times.read(), arrivals.take(start), last=counted)
 
 
 def _wrapper_cost(
@@ -170,9 +179,9 @@ def _blocks(step: Step, steps: int, device: Device, channel: RankChannel) -> Mea
     return measure
 
 
-def _scaling(measurement: Measurement, timing: Timing, job: Job, device: Device) -> Scaling:
+def _scaling(measurement: Measurement, counted: Sequence[Block], job: Job, device: Device) -> Scaling:
     """Nobody to wait for and nothing to send: together and alone are the same."""
-    seconds = [block.seconds / block.steps for block in timing.counted]
+    seconds = [block.seconds / block.steps for block in counted]
     return Scaling(
         devices=1,
         nodes=1,

@@ -1,7 +1,7 @@
-"""Communication with nothing beside it: the all-reduces of one step, and of several sizes."""
+"""Communication with nothing beside it: what one step sends, and all-reduces of several sizes."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -29,12 +29,14 @@ class Exchanger:
     device: Device
     dtype: torch.dtype
 
-    def time_of(self, sizes: Sequence[int]) -> tuple[float, Interval]:
-        """Seconds until the last rank has them all, sent one after the other as the gradients of a step are."""
+    def time_of(self, sizes: Sequence[int], first: Callable[[], object] | None = None) -> tuple[float, Interval]:
+        """Seconds until the last rank has them all, sent one after the other as the gradients of a step are; `first` is
+        what the step sends before.
+        """
         tensors = [self._tensor(size) for size in sizes]
-        usual = max(self._once(tensors) for _ in range(2))
+        usual = max(self._once(tensors, first) for _ in range(2))
         repetitions = max(FEWEST, min(MOST, int(SECONDS / max(usual, 1e-6))))
-        seconds = [self._once(tensors) for _ in range(repetitions)]
+        seconds = [self._once(tensors, first) for _ in range(repetitions)]
         return median(seconds), median_interval(seconds)
 
     def readings(self) -> tuple[ExchangeReading, ...]:
@@ -50,10 +52,12 @@ class Exchanger:
     def _tensor(self, size: int) -> torch.Tensor:
         return torch.zeros(max(1, size // self.dtype.itemsize), dtype=self.dtype, device=self.device.torch_device)
 
-    def _once(self, tensors: Sequence[torch.Tensor]) -> float:
+    def _once(self, tensors: Sequence[torch.Tensor], first: Callable[[], object] | None) -> float:
         """The longest time of all ranks, which all of them know: so they decide alike how often to repeat."""
         self.crew.wait_for_all()
         start = time.perf_counter()
+        if first is not None:
+            first()
         works = [distributed.all_reduce(tensor, async_op=True) for tensor in tensors]
         for work in works:
             assert work is not None, "a call that does not wait gives its work"

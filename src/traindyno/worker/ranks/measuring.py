@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 from msgspec.structs import replace
+from torch.nn.parallel import DistributedDataParallel
 
 from traindyno.core.records import TrialSpec
 from traindyno.worker.building import build, prepare
@@ -18,7 +19,7 @@ from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.supply import LoaderSupply
 from traindyno.worker.devices import Device
 from traindyno.worker.job import Job
-from traindyno.worker.kinds.loads import skipping
+from traindyno.worker.kinds.loads import budget_of, skipping
 from traindyno.worker.knobs.layout import laid_out
 from traindyno.worker.learning.processes import Processes
 from traindyno.worker.ranks.alone import measure_alone
@@ -27,7 +28,7 @@ from traindyno.worker.ranks.exchanges import Exchanger
 from traindyno.worker.ranks.launching import ranks_per_node
 from traindyno.worker.ranks.members import RankResult
 from traindyno.worker.ranks.reporting import RankChannel
-from traindyno.worker.ranks.sharing import SharedJob, bucket_bytes, gradient_bytes, share_gradients
+from traindyno.worker.ranks.sharing import SharedJob, bucket_bytes, buffer_sharing, gradient_bytes, share_gradients
 from traindyno.worker.ranks.step_times import Arrivals
 from traindyno.worker.ranks.summary import Sent, group_measurement, rank_reading
 from traindyno.worker.ranks.turns import Pace, Turns
@@ -64,39 +65,35 @@ def _measure_together(
         torch.manual_seed(spec.seed + processes.rank)
         with supplied(replace(own, seed=spec.seed + processes.rank), job, device, channel, position) as supply:
             start_up_seconds = time.monotonic() - start
-            turns = Turns(
-                supply.step, wrapped, crew, device, channel, position, supply.waits, supply.arrivals, supply.pace
-            )
-            taken, fed = turns.take(spec.budget), supply.fed
+            turns = Turns(supply.step, wrapped, crew, device, channel, position, supply.arrivals, supply.pace)
+            taken = turns.take(budget_of(spec))
         memory = device.memory()
         # What is exchanged by itself takes the memory of the gradients and of the batch, which may have taken all.
         del turns, supply
         wrapped.zero_grad(set_to_none=True)
         channel.phase("exchanges")
-        sent = _sent(job, crew, device, bucket_bytes(wrapped), gradient_bytes(wrapped))
-    reading = rank_reading(taken, processes.rank, socket.gethostname(), device, memory, fed)
+        sent = _sent(job, wrapped, crew, device)
+    reading = rank_reading(taken, processes.rank, socket.gethostname(), device, memory)
     measurement = None
     if processes.first:
         measurement = group_measurement(spec, job, taken, sent, memory, start_up_seconds, device)
     return RankResult(reading=reading, memory=memory, measurement=measurement, notes=tuple(job.notes))
 
 
-def _sent(job: Job, crew: Crew, device: Device, buckets: tuple[int, ...], gradients: int) -> Sent:
+def _sent(job: Job, wrapped: DistributedDataParallel, crew: Crew, device: Device) -> Sent:
     """What a step sends, and how long that and other sizes take by themselves. A user's own hook may send otherwise."""
     dtype = next(each.dtype for each in job.model.parameters() if each.requires_grad)
-    exchanger = Exchanger(crew, device, dtype)
-    whole = None if job.communication_hook is not None else exchanger.time_of(buckets)
-    return Sent(crew.backend, gradients, buckets, whole, exchanger.readings())
+    exchanger, buckets = Exchanger(crew, device, dtype), bucket_bytes(wrapped)
+    whole = None if job.communication_hook is not None else exchanger.time_of(buckets, buffer_sharing(wrapped))
+    return Sent(crew.backend, gradient_bytes(wrapped), buckets, whole, exchanger.readings())
 
 
 @dataclass(frozen=True)
 class Supplied:
-    """A step with its batches; `arrivals` are those of batches that workers load beside the step."""
+    """A step with its batches; `arrivals` are those of a loader's."""
 
     step: Step
-    waits: Stopwatch
     pace: Pace
-    fed: bool
     arrivals: Arrivals | None = None
 
 
@@ -106,20 +103,19 @@ def supplied(spec: TrialSpec, job: SharedJob, device: Device, channel: Channel, 
     assert spec.feed.supply != "cached", "a group has resident batches or loaders"
     assert not spec.feed.cold, "what is read once cannot be taken by turns"
     channel.phase("data")
-    waits, settings = Stopwatch(), spec.settings
+    settings = spec.settings
     if spec.feed.supply == "resident":
         batch = laid_out(job.batch(settings.batch_size, device.torch_device, spec.seed), settings)
-        yield Supplied(make_step(job, batch, spec.workload, settings, device, marks), waits, Pace(), fed=False)
+        yield Supplied(make_step(job, batch, spec.workload, settings, device, marks), Pace())
         return
     with (
         skipping(spec) as skipped,
         LoaderSupply(loadable(job.source), spec, skipped, lambda: channel.step(0)) as supply,
     ):
         supply.start()
+        waits = Stopwatch()
         with PlacedSupply(supply, job.source, settings, device.torch_device, waits) as placed:
-            arrivals, ahead = Arrivals(), settings.num_workers * settings.prefetch_factor
+            arrivals, ahead = Arrivals(waits), settings.num_workers * settings.prefetch_factor
             step = make_fed_step(job, arrivals.of(placed.next), spec.workload, settings, device, marks)
             turn = max(1, settings.num_workers)
-            pace = Pace(1 + turn, 1 + 2 * ahead, turn)
-            # Without workers a batch is loaded when its rank asks for it: nothing goes on meanwhile.
-            yield Supplied(step, waits, pace, fed=True, arrivals=arrivals if settings.num_workers else None)
+            yield Supplied(step, Pace(1 + turn, 1 + 2 * ahead, turn, workers=settings.num_workers > 0), arrivals)

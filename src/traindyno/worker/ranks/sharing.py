@@ -69,3 +69,10 @@ def bucket_bytes(wrapped: DistributedDataParallel) -> tuple[int, ...]:
     told: dict[str, Any] = wrapped._get_ddp_logging_data()  # type: ignore[no-untyped-call]
     sizes = told.get("rebuilt_bucket_sizes") or told.get("bucket_sizes") or ""
     return tuple(int(size) for size in str(sizes).split(",") if size.strip())
+
+
+def buffer_sharing(wrapped: DistributedDataParallel) -> Callable[[], object] | None:
+    """What every step does before its forward pass where the model has buffers, as batch normalisation does: all ranks
+    take those of the first. Null where there are none.
+    """
+    return wrapped._sync_buffers if wrapped.broadcast_buffers and wrapped.modules_buffers else None

@@ -1,12 +1,11 @@
 """From the turns of a group to its measurement and the readings of its ranks."""
 
-from collections.abc import Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 import torch
 from msgspec.structs import replace
 
-from traindyno.analysis.intervals import median, median_interval, t_interval
 from traindyno.core.answers.interval import Interval
 from traindyno.core.records import Measurement, Memory, TrialSpec
 from traindyno.core.scaling import Backend, ExchangeReading, RankReading, Scaling
@@ -14,9 +13,8 @@ from traindyno.worker.devices import Device
 from traindyno.worker.image_data import image_size_of
 from traindyno.worker.job import Job
 from traindyno.worker.kinds.summary import measurement_of
+from traindyno.worker.ranks.figures import difference_of, figure_of
 from traindyno.worker.ranks.turns import TurnsTaken, blocks_of
-
-FEWEST_FOR_MEDIAN = 6
 
 
 class Sent(NamedTuple):
@@ -51,6 +49,7 @@ def group_measurement(
         memory=memory,
         examples_in_data=job.examples_in_data,
         image_size=image_size_of(job.source),
+        fed=taken.fed,
     )
     return replace(measurement, scaling=_scaling(spec, taken, sent, device))
 
@@ -58,8 +57,8 @@ def group_measurement(
 def _scaling(spec: TrialSpec, taken: TurnsTaken, sent: Sent, device: Device) -> Scaling:
     assert spec.group is not None, "a trial of several devices has a group"
     turns = tuple(reading.turn for reading in taken.counted)
-    alone = [turn.alone for turn in turns]
-    exposed = [turn.together - turn.alone for turn in turns]
+    alone_seconds, alone_ci95 = figure_of([turn.alone for turn in turns], taken.fed)
+    exposed_seconds, exposed_ci95 = difference_of([turn.together - turn.alone for turn in turns], taken.fed)
     exchange_seconds, exchange_ci95 = sent.whole or (None, None)
     return Scaling(
         devices=spec.group.devices,
@@ -67,10 +66,10 @@ def _scaling(spec: TrialSpec, taken: TurnsTaken, sent: Sent, device: Device) -> 
         backend=sent.backend,
         ranks=(),
         turns=turns,
-        alone_seconds=median(alone),
-        alone_ci95=median_interval(alone),
-        exposed_seconds=median(exposed),
-        exposed_ci95=difference_interval(exposed),
+        alone_seconds=alone_seconds,
+        alone_ci95=alone_ci95,
+        exposed_seconds=exposed_seconds,
+        exposed_ci95=exposed_ci95,
         gradient_bytes=sent.gradient_bytes,
         bucket_bytes=sent.bucket_bytes,
         exchange_seconds=exchange_seconds,
@@ -80,22 +79,18 @@ def _scaling(spec: TrialSpec, taken: TurnsTaken, sent: Sent, device: Device) -> 
     )
 
 
-def difference_interval(values: Sequence[float]) -> Interval:
-    """The interval of the median of values that may be negative."""
-    return median_interval(values) if len(values) >= FEWEST_FOR_MEDIAN else t_interval(values)
-
-
-def rank_reading(taken: TurnsTaken, rank: int, host: str, device: Device, memory: Memory, fed: bool) -> RankReading:
-    """This rank's own step without communication, over the turns that count."""
-    own = [reading.own_seconds[rank] for reading in taken.counted]
-    waits = [reading.load_seconds[rank] for reading in taken.counted]
+def rank_reading(taken: TurnsTaken, rank: int, host: str, device: Device, memory: Memory) -> RankReading:
+    """This rank's own step without communication, and its waits with and without, over the turns that count."""
+    step_seconds, ci95 = figure_of([reading.own_seconds[rank] for reading in taken.counted], taken.fed)
+    waits = [(reading.load_seconds[rank], reading.together_load_seconds[rank]) for reading in taken.counted]
     return RankReading(
         rank=rank,
         node=host,
         device=str(device.torch_device),
-        step_seconds=median(own),
-        ci95=median_interval(own),
-        load_seconds=median(waits) if fed else None,
+        step_seconds=step_seconds,
+        ci95=ci95,
+        load_seconds=fmean(alone for alone, _ in waits) if taken.fed else None,
+        together_load_seconds=fmean(together for _, together in waits) if taken.fed else None,
         peak_memory_bytes=memory.peak_bytes,
     )
 

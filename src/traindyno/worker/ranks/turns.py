@@ -8,16 +8,18 @@ from typing import NamedTuple
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from traindyno.analysis.intervals import median, median_interval, relative_half_width
+from traindyno.analysis.intervals import relative_half_width
 from traindyno.analysis.steady import steady_from
 from traindyno.core.records import Block, Budget
 from traindyno.core.scaling import Turn
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.devices import Device
+from traindyno.worker.flow_timing import UNCOUNTED
 from traindyno.worker.ranks.crew import Crew
+from traindyno.worker.ranks.figures import difference_of, figure_of
 from traindyno.worker.ranks.position import Position
-from traindyno.worker.ranks.step_times import Arrivals, step_times_of
+from traindyno.worker.ranks.step_times import Arrival, Arrivals, step_times_of, waited
 from traindyno.worker.steps import Step, finite_loss
 from traindyno.worker.timing import LARGEST_BLOCK_STEPS, LEAST_BLOCKS, OVERTIME
 
@@ -27,47 +29,67 @@ DEFAULT_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class TurnReading:
-    """One turn as all ranks know it: `own_seconds` and `load_seconds` are each rank's own step and wait, on average."""
+    """One turn as all ranks know it: `own_seconds` and `load_seconds` are each rank's own step and wait without
+    communication, `together_load_seconds` its wait with it, on average.
+    """
 
     steps: int
     turn: Turn
     own_seconds: tuple[float, ...]
     load_seconds: tuple[float, ...]
+    together_load_seconds: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class TurnsTaken:
-    """All turns, and from which on they count."""
+    """All turns, and from which on they count; `fed` where loaders feed the ranks."""
 
     readings: tuple[TurnReading, ...]
     steady_from: int | None
     first_step_seconds: float
     loss: float | None
+    fed: bool
 
     @property
     def counted(self) -> tuple[TurnReading, ...]:
-        """From steady state on, or the later half; as many of either order, so that neither is favoured."""
+        """From steady state on, or the later half; as many of either order, so that neither is favoured.
+
+        Of those that loaders feed all but the first fifth: to begin where they agree would leave out late batches.
+        """
         start = len(self.readings) // 2 if self.steady_from is None else self.steady_from
+        start = len(self.readings) // UNCOUNTED if self.fed else start
         odd = (len(self.readings) - start) % 2
         return self.readings[start + odd :] or self.readings[start:]
 
-    def precise(self, relative_interval: float) -> bool:
-        """Whether the step is known well enough, and what communication adds as well, as a share of the step."""
-        if self.steady_from is None or len(self.counted) < LEAST_BLOCKS:
+    def precise(self, relative_interval: float, least: int = LEAST_BLOCKS) -> bool:
+        """Whether the step is known well enough, and what communication adds as well, as a share of the step.
+
+        Turns that count are twice as many as those discarded.
+        """
+        if self.steady_from is None or len(self.counted) < max(least, 2 * self.steady_from):
             return False
         together = [reading.turn.together for reading in self.counted]
         added = [reading.turn.together - reading.turn.alone for reading in self.counted]
-        middle, (low, high) = median(together), median_interval(added)
-        known = relative_half_width(middle, median_interval(together)) <= relative_interval
-        return known and (high - low) / 2 <= 2 * relative_interval * middle
+        (step, interval), (_, (low, high)) = figure_of(together, self.fed), difference_of(added, self.fed)
+        known = relative_half_width(step, interval) <= relative_interval
+        return known and (high - low) / 2 <= 2 * relative_interval * step
 
 
-def judged(readings: Sequence[TurnReading], first_step_seconds: float = 0.0, loss: float | None = None) -> TurnsTaken:
+def judged(
+    readings: Sequence[TurnReading], first_step_seconds: float = 0.0, loss: float | None = None, fed: bool = False
+) -> TurnsTaken:
     """The turns so far, and from where on both kinds of block are steady."""
     together = steady_from([reading.turn.together for reading in readings])
     alone = steady_from([reading.turn.alone for reading in readings])
     steady = None if together is None or alone is None else max(together, alone)
-    return TurnsTaken(tuple(readings), steady, first_step_seconds, loss)
+    return TurnsTaken(tuple(readings), steady, first_step_seconds, loss, fed)
+
+
+def enough(taken: TurnsTaken, relative_interval: float) -> bool:
+    """Whether all is precise at two looks in a row: at one it may look so by chance."""
+    if not taken.precise(relative_interval):
+        return False
+    return judged(taken.readings[:-1], fed=taken.fed).precise(relative_interval, least=LEAST_BLOCKS - 2)
 
 
 def turn_of(
@@ -105,16 +127,18 @@ class Pace(NamedTuple):
     """How many steps of a block of either kind do not count, and in how many every loader worker delivers once.
 
     They settle into the block's way: the first step after another kind of block still shares what that left to be
-    shared. Alone, steps also take what was loaded while steps together, which are longer, went on.
+    shared. Alone, steps also take what was loaded while steps together, which are longer, went on. Without `workers` a
+    batch is loaded when its rank asks for it: nothing goes on meanwhile.
     """
 
     settling_together: int = 1
     settling_alone: int = 1
     turn: int = 1
+    workers: bool = False
 
 
 class Turns:
-    """Takes the turns of one rank. Each block begins with steps that do not count."""
+    """Takes the turns of one rank. Each block begins with steps that do not count. `arrivals` are those of a loader."""
 
     def __init__(
         self,
@@ -124,16 +148,15 @@ class Turns:
         device: Device,
         channel: Channel,
         position: Position,
-        waits: Stopwatch,
         arrivals: Arrivals | None = None,
         pace: Pace = Pace(),  # noqa: B008 - it is frozen
     ) -> None:
         self._step, self._wrapped, self._crew, self._device = step, wrapped, crew, device
-        self._channel, self._position, self._waits, self._arrivals = channel, position, waits, arrivals
-        self._pace = pace
+        self._channel, self._position, self._pace = channel, position, pace
+        self._arrivals, self._fed = arrivals or Arrivals(Stopwatch()), arrivals is not None
         self._times = step_times_of(device.torch_device)
         self._loss: torch.Tensor | None = None
-        self._done = 0
+        self._done, self._start = 0, 0.0
 
     def take(self, budget: Budget) -> TurnsTaken:
         """Turns until all is steady and precise or the time is up, which the first rank decides."""
@@ -152,49 +175,58 @@ class Turns:
             loss = finite_loss(self._loss)
             self._device.check_memory()
             self._channel.step(self._done, readings[-1].turn.together)
-            taken = judged(readings, first_step_seconds, loss)
+            taken = judged(readings, first_step_seconds, loss, self._fed)
             late = time.monotonic() - deadline
             over = late >= OVERTIME * seconds or (late >= 0 and len(readings) >= LEAST_BLOCKS)
-            if self._crew.agreed(over or taken.precise(budget.relative_interval)):
+            if self._crew.agreed(over or enough(taken, budget.relative_interval)):
                 return taken
 
     def _turn(self, steps: int, together_first: bool) -> TurnReading:
-        together = self._together(steps, self._pace.settling_together) if together_first else 0.0
-        alone, waited, arrived = self._alone(steps)
-        if not together_first:
-            together = self._together(steps, self._pace.settling_together)
-        told = self._crew.gather([together / steps, waited, *alone, *arrived])
-        singles = [of_rank[2 : 2 + steps] for of_rank in told]
-        arrivals = [of_rank[2 + steps :] for of_rank in told] if arrived else ()
+        if together_first:
+            together = self._settled_together(steps)
+            alone, arrived = self._alone(steps)
+        else:
+            alone, arrived = self._alone(steps)
+            together = self._settled_together(steps)
+        beside = [each.at for each in arrived] if self._pace.workers else []
+        told = self._crew.gather([*together, waited(alone, arrived), *alone, *beside])
+        singles = [of_rank[3 : 3 + steps] for of_rank in told]
         return TurnReading(
             steps=steps,
-            turn=turn_of([of_rank[0] for of_rank in told], singles, arrivals),
+            turn=turn_of(
+                [of_rank[0] for of_rank in told], singles, [of_rank[3 + steps :] for of_rank in told if beside]
+            ),
             own_seconds=tuple(sum(own) / steps for own in singles),
-            load_seconds=tuple(of_rank[1] for of_rank in told),
+            load_seconds=tuple(of_rank[2] for of_rank in told),
+            together_load_seconds=tuple(of_rank[1] for of_rank in told),
         )
+
+    def _settled_together(self, steps: int) -> tuple[float, float]:
+        """Of a block as training does its steps: seconds per step, and how long each waited for its batch."""
+        seconds = self._together(steps, self._pace.settling_together)
+        return seconds / steps, waited(self._times.read(), self._arrivals.take(self._start))
 
     def _together(self, steps: int, discarded: int) -> float:
         """Seconds of a block as training does its steps."""
         self._begin(discarded)
-        start = time.perf_counter()
-        self._run(steps)
-        self._device.synchronize()
-        return time.perf_counter() - start
+        return self._timed(steps)
 
-    def _alone(self, steps: int) -> tuple[list[float], float, list[float]]:
-        """Of a block in which no gradients are sent: the seconds of each step, the mean wait for a batch, and when
-        batches came.
-        """
-        arrivals = self._arrivals or Arrivals()
+    def _alone(self, steps: int) -> tuple[list[float], list[Arrival]]:
+        """Of a block in which no gradients are sent: the seconds of each step, and when batches came."""
         with self._wrapped.no_sync():
             self._begin_alone()
-            self._waits.take()
-            arrivals.take()
-            start = time.perf_counter()
-            self._times.tick()
-            self._run(steps, timed=True)
-            self._device.synchronize()
-        return self._times.read(), sum(self._waits.take()) / steps, arrivals.take(start)
+            self._timed(steps)
+        return self._times.read(), self._arrivals.take(self._start)
+
+    def _timed(self, steps: int) -> float:
+        """Seconds of so many steps, each of which is noted with when its batch came."""
+        self._times.read()
+        self._arrivals.take()
+        self._start = time.perf_counter()
+        self._times.tick()
+        self._run(steps)
+        self._device.synchronize()
+        return time.perf_counter() - self._start
 
     def _begin(self, discarded: int) -> None:
         self._run(discarded)
@@ -202,19 +234,18 @@ class Turns:
 
     def _begin_alone(self) -> None:
         """At once; but a rank that waited for others now would find batches that it did not wait for."""
-        if self._arrivals is None:
+        if not self._pace.workers:
             self._begin(self._pace.settling_alone)
             return
         self._crew.wait_for_all()
         self._run(self._pace.settling_alone)
         self._device.synchronize()
 
-    def _run(self, steps: int, timed: bool = False) -> None:
+    def _run(self, steps: int) -> None:
         for _ in range(steps):
             self._loss = self._step()
             self._position.step_done()
-            if timed:
-                self._times.tick()
+            self._times.tick()
         self._done += steps
 
     def _steps_of_block(self) -> int:

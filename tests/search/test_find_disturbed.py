@@ -1,0 +1,130 @@
+"""Searches on a machine that is disturbed, or with little time: what is left out and what disagrees is said."""
+
+import msgspec
+import pytest
+
+from search.simulated_find import BASELINE, COMPUTE_BOUND, answer_of, goal_of, plan_of, search
+from traindyno.analysis.find.rounds import FIRST_ROUND
+from traindyno.analysis.find.steadiness import disagreements
+from traindyno.analysis.find.untried import untried_verdicts
+from traindyno.core.records import Block, Measurement, TrialRecord
+from traindyno.core.setups import step_settings
+
+
+def slowed(record: TrialRecord, factor: float) -> TrialRecord:
+    """The same trial while something else had the machine."""
+    told = record.measurement
+    assert told is not None
+    blocks = tuple(Block(steps=block.steps, seconds=factor * block.seconds) for block in told.blocks)
+    anatomy = told.anatomy
+    if anatomy is not None:
+        phases = tuple(
+            each if each.phase == "load" else msgspec.structs.replace(each, seconds=factor * each.seconds)
+            for each in anatomy.phases
+        )
+        plain = factor * anatomy.plain_step_seconds
+        anatomy = msgspec.structs.replace(
+            anatomy, phases=phases, plain_step_seconds=plain, plain_ci95=(plain, plain), load_wait_seconds=0.0
+        )
+    measurement: Measurement = msgspec.structs.replace(
+        told, blocks=blocks, step_seconds=factor * told.step_seconds, anatomy=anatomy
+    )
+    return msgspec.structs.replace(record, measurement=measurement)
+
+
+def test_a_dear_run_that_was_rejected_does_not_use_up_the_time_for_switches() -> None:
+    def dear(record: TrialRecord) -> TrialRecord:
+        if record.spec.kind == "feed" and record.spec.settings.num_workers > 0:
+            return msgspec.structs.replace(slowed(record, 50.0), seconds=40.0)
+        return msgspec.structs.replace(record, seconds=5.0)
+
+    quick_loader = "fetch_seconds=1e-5,decode_seconds=1e-3,augment_seconds=1e-5"
+    history = search(goal_of(budget_seconds=150.0, keep=("decoder",)), quick_loader, tamper=dear)
+    kinds = [record.spec.kind for record in history]
+    rejected = next(place for place, record in enumerate(history) if record.seconds == 40.0)
+    assert "pair" in kinds[rejected:]
+    assert sum(record.seconds for record in history) <= 150.0
+
+
+def test_what_there_was_no_time_for_is_named_with_the_way_out() -> None:
+    goal = goal_of(budget_seconds=60.0)
+    found = answer_of(goal, search(goal))
+    untried = [attempt.change for attempt in found.attempts if "time budget does not reach" in attempt.outcome]
+    told = " ".join(found.verdicts)
+    assert untried
+    assert untried[0] in told
+    assert "A longer --time-budget would try more." in told
+
+
+def test_time_that_is_left_and_fits_nothing_is_told() -> None:
+    goal = goal_of(budget_seconds=60.0)
+    findings = plan_of(goal).findings(search(goal))
+    left = findings.seconds_left
+    assert left is not None
+    assert left == pytest.approx(60.0 - findings.spent_seconds, abs=0.5 * len(findings.log))
+    findings.seconds_left = 73.0
+    assert "About 1 min 13 s were left" in " ".join(untried_verdicts(findings))
+
+
+def test_a_baseline_that_ran_without_rounds_confirms_nothing() -> None:
+    goal = goal_of(budget_seconds=60.0)
+    found = answer_of(goal, search(goal))
+    assert found.recommended.changes == {}
+    assert not found.recommended.confirmed
+    whole = goal_of()
+    assert answer_of(whole, search(whole)).baseline.confirmed
+
+
+def test_a_step_taken_apart_at_quite_another_speed_does_not_say_what_binds_the_baseline() -> None:
+    def disturb(record: TrialRecord) -> TrialRecord:
+        return slowed(record, 14.0) if record.spec.kind == "anatomy" else record
+
+    goal = goal_of(keep=("num_workers", "decoder", "batch_size"))
+    calm, history = search(goal), search(goal, tamper=disturb)
+    found = answer_of(goal, history)
+    assert answer_of(goal, calm).bound_before == found.bound_before
+    assert found.bound_before.startswith("data")
+    assert found.step_before == ()
+    assert found.headroom.unknown_because is not None
+    assert not found.baseline.steady
+    (warning,) = disagreements(history)
+    assert "the baseline" in warning
+    assert disagreements(calm) == ()
+
+
+def test_nothing_stays_adopted_where_there_is_nothing_to_change() -> None:
+    def unshown(record: TrialRecord) -> TrialRecord:
+        changed = record.spec.settings != BASELINE and record.spec.repeat >= FIRST_ROUND
+        return slowed(record, 30.0) if changed else record
+
+    goal = goal_of(keep=("batch_size",))
+    found = answer_of(goal, search(goal, tamper=unshown))
+    assert found.recommended.changes == {}
+    assert any("adopted at first" in attempt.outcome and attempt.side == "data" for attempt in found.attempts)
+    assert not any(attempt.adopted for attempt in found.attempts)
+
+
+def test_a_prediction_that_missed_has_the_name_of_the_table() -> None:
+    def unshown(record: TrialRecord) -> TrialRecord:
+        changed = record.spec.settings != BASELINE and record.spec.repeat >= FIRST_ROUND
+        return slowed(record, 30.0) if changed else record
+
+    goal = goal_of(keep=("batch_size",))
+    found = answer_of(goal, search(goal, tamper=unshown))
+    missed = [verdict for verdict in found.verdicts if "simulation missed" in verdict]
+    assert missed
+    assert all("missed runner-up" in verdict for verdict in missed)
+
+
+def test_of_several_pairs_the_middle_one_says_what_a_step_takes() -> None:
+    goal = goal_of(keep=("num_workers", "decoder"))
+    history = search(goal, COMPUTE_BOUND)
+    pair = next(record.measurement.pair for record in history if record.measurement and record.measurement.pair)
+    findings = plan_of(goal).findings(history[:1])
+    faster = msgspec.structs.replace(BASELINE, cudnn_benchmark=True)
+    for factor in (0.5, 0.9, 4.0):
+        seconds = factor * pair.baseline.step_seconds
+        candidate = msgspec.structs.replace(pair.candidate, step_seconds=seconds)
+        findings.note_pair(faster, BASELINE, msgspec.structs.replace(pair, candidate=candidate))
+    known = findings.resident[step_settings(BASELINE)]
+    assert findings.resident[step_settings(faster)] == pytest.approx(0.9 * known)
