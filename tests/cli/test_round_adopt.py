@@ -77,6 +77,29 @@ def adopted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_dry_run_says_who_is_proved_against_whom_with_how_many_seeds_and_how_long_and_runs_nothing(
+    tmp_path: Path,
+) -> None:
+    searched(tmp_path, HELPS)
+    told = adopt(tmp_path, "--dry-run", "--seeds", "5", "--time-budget", "10m").stdout
+    assert "proof of depth: 2 candidates against the incumbent" in told
+    assert "incumbent: model=mlp:64, " in told
+    assert "candidate mlp:64x64: model=mlp:64x64, learning_rate=" in told
+    assert "fresh seeds: 5 of each" in told
+    assert "runs: 15\n" in told
+    assert "one after the other, as the round's own runs took" in told
+    assert "at most 10 min 00 s of that" in told
+    planned = answer(adopt(tmp_path, "--dry-run", "--json"))
+    took = [trial["seconds"] for trial in document(run(tmp_path, "show", "depth", "--json"))["trials"]]
+    assert (planned["seeds"], planned["expected_trials"]) == (6, 18)
+    assert 18 * min(took) <= planned["expected_seconds"] <= 18 * max(took)
+    assert [row["label"] for row in planned["candidates"]] == ["mlp:64x64", "mlp:64"]
+    known = document(run(tmp_path, "studies", "--json"))["answer"]["studies"]
+    assert [each["name"] for each in known] == ["depth"]
+    assert answer(adopt(tmp_path, "--json"))["verdict"] == "adopt"
+    assert "runs: 0; 18 are there already" in adopt(tmp_path, "--dry-run").stdout
+
+
 def test_what_helps_is_adopted_on_fresh_seeds_of_its_own_study(adopted: Path) -> None:
     found = document(run(adopted, "show", "depth.adopt", "--json"))
     told = found["answer"]
@@ -273,7 +296,10 @@ def test_more_to_begin_with_does_not_undo_what_was_adopted_since(tmp_path: Path)
     before = answer(run(tmp_path, "round", "ledger", "--json"))
     time.sleep(1.1)
     for more in (("--rates", "6"), ("--name", "anew", "--rates", "4")):
-        assert run(tmp_path, *begin, *more).returncode == 0
+        told = document(run(tmp_path, *begin, *more, "--json"))
+        assert "has adopted depth since it began" in told["warnings"][0]
+        assert "--campaign NAME" in told["warnings"][0]
+        assert told["hint"] == "traindyno round next depth"
         after = answer(run(tmp_path, "round", "ledger", "--json"))
         assert after["configuration"] == before["configuration"]
         assert [entry["round"] for entry in after["entries"]] == ["first", "depth"]
@@ -285,7 +311,18 @@ def test_where_nothing_learns_nothing_is_begun(tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert "there is nothing to begin with yet" in ended.stderr
     assert "traindyno round analyse first" in ended.stderr
+    assert "--name NAME" in ended.stderr
     assert answer(run(tmp_path, "round", "ledger", "--json"))["entries"] == []
+
+
+def test_a_beginning_with_something_else_is_told_the_option_that_keeps_both_apart(tmp_path: Path) -> None:
+    begin = ("round", "first", "--runner", "simulated", "--rates", "2", "--no-report", "-q")
+    assert run(tmp_path, *begin).returncode == 0
+    refused = run(tmp_path, *begin, "--batch-size", "128")
+    assert refused.returncode == 2
+    assert "batch_size fixed at 64; here it is 128" in refused.stderr
+    assert "add --name NAME to `round first`" in refused.stderr
+    assert run(tmp_path, *begin, "--batch-size", "128", "--name", "first-2").returncode == 0
 
 
 def test_data_without_a_model_is_refused(tmp_path: Path) -> None:

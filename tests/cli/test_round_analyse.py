@@ -86,7 +86,7 @@ def test_another_study_is_no_round(adopted: Path) -> None:
 
 def test_an_unknown_round_is_answered_with_those_there_are(searched: Path) -> None:
     refused = run(searched, "round", "analyse", "dept")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "depth" in refused.stderr
 
 

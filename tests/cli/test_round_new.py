@@ -169,7 +169,7 @@ def test_a_round_that_lacks_something_is_asked_for_it(tmp_path: Path) -> None:
     options = ("--function=t.py:f", "--goal=maximise")
     said = typed(tmp_path, "accuracy", "", "width", "width=1..3", "", "9", options=options)
     assert "nothing is searched" in said
-    assert "the range has no low end" in said
+    assert "width has no usual range; say it: width=LOW..HIGH" in said
     assert "that needs an answer" in said
     assert [each.name for each in read_round(tmp_path / "it.toml").searched] == ["width"]
 
@@ -182,7 +182,7 @@ def test_a_round_that_lacks_something_is_asked_for_it(tmp_path: Path) -> None:
         (("--job=data=nope",), "'nope', which is no source"),
         (("--nuisance=model.width=3..1",), "not below"),
         (("--function=t.py:f", "--nuisance=width=3..1"), "not below"),
-        (("--function=t.py:f", "--nuisance=width"), "no low end"),
+        (("--function=t.py:f", "--nuisance=width"), "width has no usual range"),
         (("--function=t.py:f", "--incumbent=width"), "gives nothing a value"),
     ],
 )

@@ -27,6 +27,8 @@ from traindyno.core.answers import Check, Document, RoundAnswer
 from traindyno.core.round_file import parse_round
 from traindyno.core.rounds import Goal, Parameter, Round, RoundMetric, Seeds
 from traindyno.report.charts.rounds_axes import axes_chart
+from traindyno.report.charts.rounds_best_of_k import best_of_k_chart
+from traindyno.report.charts.rounds_parallel import parallel_chart
 from traindyno.report.document import typed_answer
 from traindyno.report.renderers import rendered
 from traindyno.report.renderers.console import render_console
@@ -343,6 +345,44 @@ def test_the_best_runs_stand_out_of_all_curves() -> None:
 def test_the_best_of_k_says_where_more_draws_would_still_help() -> None:
     labels = set(values(chart_of("Best of k"), "arm"))
     assert labels == {"mlp:64: saturated", "mlp:64x64: still gaining", "mlp:64x64x64: saturated"}
+
+
+@pytest.mark.parametrize(("draws", "ticks"), [(1, [1]), (2, [1, 2]), (3, [1, 2, 3])])
+def test_few_draws_are_ticked_once_each(draws: int, ticks: list[int]) -> None:
+    rows = tuple(
+        msgspec.structs.replace(row, expected=row.expected[:draws], low=row.low[:draws], high=row.high[:draws])
+        for row in round_answer().best_of_k
+    )
+    chart = best_of_k_chart(round_document(answer=round_answer(best_of_k=rows)))
+    assert chart is not None
+    assert chart["layer"][0]["encoding"]["x"]["axis"]["values"] == ticks
+
+
+def test_each_value_of_the_target_has_one_place_on_its_axis() -> None:
+    told = the_round(
+        parameters=(
+            Parameter(name="weight_decay", role="target", values=(0.0, 0.1)),
+            parameter("learning_rate", 0.003, 1.0),
+        )
+    )
+    runs = tuple(
+        msgspec.structs.replace(
+            run, draw=msgspec.structs.replace(run.draw, values=run.draw.values | {"weight_decay": value})
+        )
+        for run in runs_of(told, 4)
+        for value in [float(run.draw.arm)]
+    )
+    chart = parallel_chart(round_document(told, answer=round_answer(told, runs=runs)))
+    assert chart is not None
+    rows = [row for each in chart["datasets"].values() for row in each if row.get("axis") == "weight_decay"]
+    assert [(row["words"], row["unit"]) for row in rows if "words" in row] == [("0", 0.0), ("0.1", 1.0)]
+    assert {row["unit"] for row in rows if "run" in row} == {0.0, 1.0}
+
+
+def test_a_legend_in_a_subtitle_goes_on_below_instead_of_being_cut() -> None:
+    lines = chart_of("Isolation")["title"]["subtitle"]
+    assert " ".join(lines).endswith("dashed, shaded: the incumbent's mean and seeds")
+    assert max(map(len, lines)) <= 110
 
 
 def test_a_page_has_its_chapters_in_order_and_every_run(page: str) -> None:

@@ -4,6 +4,8 @@ from importlib import import_module
 
 import click
 
+from traindyno.cli.groups import GroupWithDefaults
+
 COMMANDS = {
     "first": "Find a configuration to begin with: constant rate, nothing extra, few epochs.",
     "new": "Write a round's file, with roles and ranges by rules of thumb.",
@@ -15,21 +17,14 @@ COMMANDS = {
 }
 
 
-class RoundGroup(click.Group):
-    """Its commands are imported when they are called, and take defaults from `traindyno.toml`: `["round run"]`."""
+class RoundGroup(GroupWithDefaults):
+    """Its commands are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from traindyno.cli.main import project_defaults
-
-        if cmd_name not in COMMANDS:
-            return None
-        command = self.load(cmd_name)
-        defaults = project_defaults(command, f"round {cmd_name}")
-        command.context_settings = {**command.context_settings, "default_map": defaults}
-        return command
+    def find(self, name: str) -> click.Command | None:
+        return self.load(name) if name in COMMANDS else None
 
     def load(self, name: str) -> click.Command:
         command: click.Command = import_module(f"traindyno.cli.rounds.{name}").command

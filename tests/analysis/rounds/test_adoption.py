@@ -343,3 +343,94 @@ def test_of_two_models_that_pass_the_better_mean_is_taken_and_told_as_perhaps_lu
     answer = decided(scores)
     assert answer.winner == "b"
     assert any("b is not told apart from a, which passes too: luck may have chosen" in text for text in answer.verdicts)
+
+
+def test_what_the_target_does_by_itself_is_told_against_its_own_value_tuned_again() -> None:
+    scores = {"incumbent": LOW, "mlp:64x64": LOW, "mlp:64": HIGH}
+    answer = decided(scores, changes={"mlp:64": {"learning_rate": 0.3}})
+    (effect,) = answer.effects
+    assert (effect.label, effect.against) == ("mlp:64x64", "mlp:64")
+    assert effect.gain == pytest.approx(-answer.rows[2].gain)
+    assert effect.ci95 == pytest.approx(tuple(-end for end in reversed(answer.rows[2].ci95)))
+    assert any(text.startswith("mlp:64x64 against mlp:64, both tuned: a loss of") for text in answer.verdicts)
+
+
+def test_a_loss_is_told_with_an_interval_that_counts_losses_too() -> None:
+    scores = {"incumbent": HIGH, "mlp:64x64": LOW, "mlp:64": HIGH}
+    answer = decided(scores, changes={"mlp:64": {"learning_rate": 0.3}})
+    told = [text for text in answer.verdicts if "mlp:64x64 against" in text]
+    assert [text.partition(": a ")[2].partition(")")[0] for text in told] == [
+        "loss of 2.0 points (95 %: 1.5 to 2.5",
+        "loss of 2.0 points (95 %: 1.5 to 2.5",
+    ]
+
+
+EVEN, DOUBLE = (1.0, 1.02, 0.98, 1.01, 0.99, 1.0), (2.0, 2.05, 1.95, 2.01, 1.99, 2.0)
+
+
+def told_times(times: dict[str, Sequence[float]], **conditions: Any) -> AdoptAnswer:
+    """The deeper network against the other, tuned again, with times of training by candidate."""
+    scores = {"incumbent": LOW, "mlp:64x64": LOW, "mlp:64": HIGH}
+    records = [
+        timed(run(label, index, score), times.get(label, EVEN)[index], **conditions)
+        for label, several in scores.items()
+        for index, score in enumerate(several)
+    ]
+    request = adoption(scores, changes={"mlp:64": {"learning_rate": 0.3}})
+    return conclude_adoption(request, records, seconds=1.0, simulated=False)
+
+
+def timed(record: TrialRecord, seconds: float, **conditions: Any) -> TrialRecord:
+    measurement = record.measurement
+    assert measurement is not None
+    assert measurement.learning is not None
+    learning = msgspec.structs.replace(measurement.learning, seconds=seconds)
+    around = msgspec.structs.replace(record.conditions, **conditions)
+    measured = msgspec.structs.replace(measurement, learning=learning)
+    return msgspec.structs.replace(record, measurement=measured, conditions=around)
+
+
+def test_what_the_target_costs_in_time_is_told_with_its_interval() -> None:
+    answer = told_times({"mlp:64x64": DOUBLE})
+    (effect,) = answer.effects
+    assert effect.time_ratio == pytest.approx(2.0, rel=0.01)
+    low, high = effect.time_ratio_ci95 or (0.0, 0.0)
+    assert 1.9 < low < 2.0 < high < 2.1
+    assert any(f"in 2 times the time per run (95 %: {low:.3g} to {high:.3g})." in text for text in answer.verdicts)
+
+
+@pytest.mark.parametrize(
+    ("times", "conditions"),
+    [
+        ((0.6, 3.0, 0.9, 2.5, 0.7, 1.4), {}),
+        (DOUBLE, {"runs_beside": 1}),
+    ],
+)
+def test_times_that_chance_or_other_runs_may_have_made_are_not_told(
+    times: Sequence[float], conditions: dict[str, int]
+) -> None:
+    answer = told_times({"mlp:64x64": times}, **conditions)
+    (effect,) = answer.effects
+    assert (effect.time_ratio, effect.time_ratio_ci95) == (None, None)
+    assert not any("times the time" in text for text in answer.verdicts)
+
+
+def test_times_of_machines_of_several_kinds_are_not_compared() -> None:
+    scores = {"incumbent": LOW, "mlp:64x64": LOW, "mlp:64": HIGH}
+    records = [
+        timed(run(label, index, score), 2.0 + 0.01 * index, machine_kind="one" if label == "mlp:64" else "other")
+        for label, several in scores.items()
+        for index, score in enumerate(several)
+    ]
+    request = adoption(scores, changes={"mlp:64": {"learning_rate": 0.3}})
+    answer = conclude_adoption(request, records, seconds=1.0, simulated=False)
+    assert [effect.time_ratio for effect in answer.effects] == [None]
+
+
+def test_without_the_incumbent_tuned_again_its_own_row_tells_the_effect() -> None:
+    assert decided({"incumbent": LOW, "mlp:64x64": HIGH}).effects == ()
+
+
+def test_no_effect_is_told_before_all_runs_are_there() -> None:
+    scores = {"incumbent": LOW, "mlp:64x64": HIGH[:3], "mlp:64": HIGH}
+    assert decided(scores, changes={"mlp:64": {"learning_rate": 0.3}}).effects == ()

@@ -39,6 +39,13 @@ def test_the_check_says_how_runs_ended() -> None:
     assert "5 of 13 runs gave no score: 4 diverged, 1 ran out of memory" in check.text
 
 
+def test_one_run_is_told_as_one() -> None:
+    (check,) = feasibility_checks(ROUND, runs_with(0, 1))
+    assert check.text == "The only run gave a score."
+    (check,) = feasibility_checks(ROUND, runs_with(1, 1))
+    assert check.text.startswith("The only run gave no score")
+
+
 def test_the_parameter_that_parts_them_is_named_with_where_it_does() -> None:
     runs = [
         a_run(None, each.draw.values, index=number, ending="diverged")

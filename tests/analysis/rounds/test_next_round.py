@@ -274,6 +274,42 @@ def test_a_regulariser_that_was_adopted_is_tuned_where_the_best_is_wanted() -> N
     assert (kept.parameter("weight_decay").role, kept.job.values["weight_decay"]) == ("fixed", 0.0)
 
 
+SMOOTHING = DEPTH.replace(
+    '[target.model]\nvalues = ["mlp:64", "mlp:64x64"]', "[target.label_smoothing]\nvalues = [0.0, 0.1, 0.3]"
+).replace("[fixed.label_smoothing]\nvalue = 0.0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "target", "strength", "high"),
+    [([], "model", 0.1, 0.2), (["model"], "optimizer", 0.1, None), (["model", "optimizer"], "weight_decay", 0.3, 0.3)],
+)
+def test_a_draft_tunes_the_old_target_where_it_would_be_warned_of_fixing_it(
+    asked: Sequence[str], target: str, strength: float, high: float | None
+) -> None:
+    round_ = the_round(SMOOTHING)
+    adoption = decided(round_, "adopt", label_smoothing=strength)
+    draft = next_round(round_, answer_of(round_), adoption, asked, [])
+    found = reads_back(draft)
+    assert found.target is not None
+    assert found.target.field == target
+    assert not [lint for lint in lint_round(found) if "tied" in lint or "outside" in lint]
+    searched = found.parameter("label_smoothing").range
+    assert (None if searched is None else searched.high) == high
+    assert incumbent_of(found)["label_smoothing"] == strength
+    assert (f"label_smoothing: A nuisance now, for each value of {target}" in told(draft)) == (high is not None)
+
+
+def test_a_draft_tunes_what_the_job_fixed_where_the_new_question_is_tied_to_it() -> None:
+    round_ = the_round(
+        DEPTH.replace("epochs = 10", "epochs = 10\nmomentum = 0.9").replace(
+            "[nuisance.momentum]\nlow = 0.0\nhigh = 0.95\n", ""
+        )
+    )
+    found = reads_back(next_round(round_, answer_of(round_), decided(round_, "keep"), ["model"], []))
+    assert [each.name for each in found.searched if each.field == "momentum"] == ["sgd_momentum"]
+    assert not [lint for lint in lint_round(found) if "tied" in lint]
+
+
 def test_what_is_undecided_stays_for_now() -> None:
     round_ = the_round(DEPTH)
     draft = next_round(round_, answer_of(round_), decided(round_, "undecided"), ["model"], [])

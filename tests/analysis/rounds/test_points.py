@@ -42,6 +42,19 @@ def test_the_next_step_is_a_budget_that_would_be_enough() -> None:
     assert "trials = 18" in (check.next_step or "")
 
 
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        ([0.9], "1 score for 1 searched dimension. "),
+        ([0.9, 0.5, 0.4], "3 scores for 1 searched dimension; no other as good as the best. "),
+        ([0.9, 0.9, 0.4], "3 scores for 1 searched dimension; 2 as good as the best. "),
+    ],
+)
+def test_the_best_is_not_told_to_be_as_good_as_itself(scores: list[float], words: str) -> None:
+    runs = [a_run(score, {"learning_rate": 0.1 * (at + 1)}, index=at) for at, score in enumerate(scores)]
+    assert checked(a_round(RATE), runs).text.startswith(words)
+
+
 def test_runs_without_a_score_are_no_points() -> None:
     round_ = a_round(RATE, DECAY, trials=12)
     runs = plateau(round_, 12)

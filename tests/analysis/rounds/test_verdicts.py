@@ -23,7 +23,7 @@ def runs_of(arm: str, scores: list[float], rate: float | None = None) -> list[Ro
             {"model": arm, "learning_rate": 0.01 * (index + 1)},
             arm=arm,
             index=index,
-            examples_per_second=rate,
+            examples_per_second=None if rate is None else rate * (1 + 0.01 * (-1) ** index),
         )
         for index, score in enumerate(scores)
     ]
@@ -51,11 +51,26 @@ def test_a_gain_is_told_with_its_interval_and_is_not_yet_evidence() -> None:
         "at 8 draws each; not yet evidence: `traindyno round adopt depth`.",
         "Of the 2.3 points by which the search's best run is better than the incumbent, 1.1 points came from tuning "
         "the nuisances of mlp:64 again, and 1.2 points with mlp:64x64.",
-        "Examples a second, as a multiple of those of mlp:64: mlp:64x64 0.7.",
+        "Examples a second, as a multiple of those of mlp:64: mlp:64x64 0.7 (95 %: 0.692 to 0.708).",
         "More draws from the same ranges would add little: the search is saturated.",
         "Whether learning_rate matters, so few runs do not tell.",
         "16 of 35 planned runs are still to come: all this may change.",
     )
+
+
+def test_speeds_that_chance_may_have_made_are_not_told() -> None:
+    round_ = a_round(DEPTH, RATE, goal=ASKED)
+    rates = [805.0, 6519.0, 3000.0, 1200.0, 5100.0, 900.0, 4000.0, 2200.0]
+    slower = [
+        msgspec.structs.replace(each, examples_per_second=0.7 * rate)
+        for each, rate in zip(runs_of(DEEP, HIGHER), rates, strict=True)
+    ]
+    usual = [
+        msgspec.structs.replace(each, examples_per_second=rate)
+        for each, rate in zip(runs_of(SHALLOW, FLAT), reversed(rates), strict=True)
+    ]
+    answer = concluded(round_, [*gate(0.94, 0.942, 0.941), *usual, *slower])
+    assert not any("Examples a second" in text for text in answer.verdicts)
 
 
 def test_nothing_is_claimed_before_the_checks_allow_it() -> None:
@@ -69,7 +84,10 @@ def test_nothing_is_claimed_before_the_checks_allow_it() -> None:
     ("deep", "words"),
     [
         (FLAT, "The search cannot tell: mlp:64x64 is expected to gain 0 points"),
-        ([score - 0.02 for score in FLAT], "It does not look so: mlp:64x64 is expected to lose 2.0 points (gain -2"),
+        (
+            [score - 0.02 for score in FLAT],
+            "It does not look so: mlp:64x64 is expected to lose 2.0 points (1.7 to 2.3)",
+        ),
     ],
 )
 def test_what_is_not_shown_is_not_claimed(deep: list[float], words: str) -> None:

@@ -53,6 +53,28 @@ def test_the_first_value_of_the_target_is_what_there_is_unless_it_is_said() -> N
     assert proposed(targets=("model=mlp:9,mlp:8",), job={"model": "mlp:8"}).job.model == "mlp:8"
 
 
+def test_what_is_searched_of_the_users_own_model_begins_in_the_middle_unless_it_is_said() -> None:
+    own: dict[str, Any] = {"nuisances": ("model.width=1..3", "model.dropout")}
+    middle = proposed(**own, job={"model": "m.py:f"}).incumbent
+    assert (middle["model.width"], middle["model.dropout"]) == (2, 0.25)
+    assert proposed(**own, job={"model": "m.py:f", "model.width": 3}).incumbent["model.width"] == 3
+    assert proposed(**own, job={"model": "m.py:f"}, incumbent=("model.width=1",)).incumbent["model.width"] == 1
+
+
+def test_what_the_job_says_of_something_searched_is_what_there_is_to_beat() -> None:
+    sizes: dict[str, Any] = {"nuisances": ("batch_size=16..64",), "job": {"batch_size": 32}}
+    assert proposed(**sizes).incumbent["batch_size"] == 32
+    assert proposed({"batch_size": 64}, **sizes).incumbent["batch_size"] == 32, "what was adopted is older news"
+    own: dict[str, Any] = {"function": "train.py:run", "nuisances": ("width=16..64",), "job": {"width": 32}}
+    assert proposed(**own).incumbent["width"] == 32
+
+
+def test_a_name_alone_that_no_rule_has_a_range_for_is_refused_with_what_to_write() -> None:
+    with pytest.raises(UsageError, match="batch_size has no usual range") as refused:
+        proposed(nuisances=("batch_size",))
+    assert "batch_size=LOW..HIGH" in str(refused.value.hint)
+
+
 def test_trials_grow_with_what_is_searched() -> None:
     few, many = proposed(), proposed(nuisances=("clip_norm", "warm_up_epochs=0..2"))
     assert few.budget.trials == 4 * ENOUGH_PER_DIMENSION

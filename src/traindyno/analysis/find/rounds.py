@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from traindyno.analysis.find.rates import Rate, faster_by, rate_of, sustained
+from traindyno.analysis.find.rates import faster_by, rate_of
+from traindyno.analysis.find.steadiness import ran_steadily
+from traindyno.analysis.find.words import changes_in_words
+from traindyno.analysis.sustained import Rate, sustained
 from traindyno.core.answers.find import Finalist
 from traindyno.core.answers.interval import Interval
 from traindyno.core.records import TrialRecord
@@ -51,7 +54,8 @@ def finalists(entries: Sequence[Entry]) -> tuple[Finalist, ...]:
     if not entries or not entries[0].measured:
         return ()
     baseline = entries[0]
-    found = [finalist(baseline, baseline.setup, baseline.measured, (1.0, (1.0, 1.0)), confirmed=True)]
+    repeated = len(baseline.measured) >= FEWEST_ROUNDS
+    found = [finalist(baseline, baseline.setup, baseline.measured, (1.0, (1.0, 1.0)), confirmed=repeated)]
     for entry in entries[1:]:
         gain = faster_by(entry.rates, baseline.rates)
         if entry.failure is None and gain is not None:
@@ -65,7 +69,8 @@ def failures(entries: Sequence[Entry]) -> Iterator[str]:
     for entry in entries:
         told = None if entry.failure is None else entry.failure.failure
         if told is not None:
-            yield f"{entry.name} failed in the last rounds: {told.message}"
+            what = changes_in_words(entry.setup.changes(entries[0].setup)) or BASELINE
+            yield f"{what} failed in the last rounds: {told.message}"
 
 
 def finalist(
@@ -93,6 +98,7 @@ def finalist(
         processes=len(records),
         peak_memory_bytes=max(peak_bytes(record) for record in records),
         predicted_examples_per_second=entry.predicted_examples_per_second,
+        steady=ran_steadily(records, entry.setup),
     )
 
 

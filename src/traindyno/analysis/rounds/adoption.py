@@ -15,6 +15,7 @@ from traindyno.analysis.rounds.adoption_verdicts import adoption_verdicts
 from traindyno.analysis.rounds.evidence import effect_to_show
 from traindyno.analysis.rounds.power import level_of_look, seeds_to_show, spent_before
 from traindyno.analysis.rounds.simplicity import is_simpler
+from traindyno.analysis.rounds.target_effect import target_effects
 from traindyno.core.answers.rounds import AdoptAnswer, CandidateRow
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import AdoptRequest
@@ -74,6 +75,7 @@ def _at_latest_look(
         seconds=seconds,
         simulated=simulated,
         failed_checks=request.failed_checks,
+        effects=target_effects(request, judged, level),
     )
     return _with_verdicts(answer, request, incumbent, judged)
 

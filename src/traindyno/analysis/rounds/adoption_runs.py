@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from traindyno.analysis.rounds.trials import round_trials, sign
+from traindyno.analysis.rounds.trials import round_trials, sign, timed_alone
 from traindyno.analysis.row_comparisons import Sample
 from traindyno.core.base import Record
 from traindyno.core.outcomes import Outcome
@@ -24,7 +24,7 @@ class CandidateRuns(Record, frozen=True):
     """One configuration over its fresh seeds. `scores` are the metric's own, those of failed runs stood in for.
 
     In `sample` more is better. `complete` says that every run of the latest look has ended, `lost` how many of them
-    ended without saying anything.
+    ended without saying anything. `seconds_alone` are those of whole runs whose times can be compared with others.
     """
 
     candidate: Candidate
@@ -33,6 +33,7 @@ class CandidateRuns(Record, frozen=True):
     sample: Sample
     complete: bool
     lost: int = 0
+    seconds_alone: tuple[float, ...] = ()
 
     @property
     def label(self) -> str:
@@ -69,7 +70,8 @@ def candidate_runs(request: AdoptRequest, records: Sequence[TrialRecord]) -> tup
     trials = round_trials(request.round, [record for record in made if record.outcome not in LOST])
     lost = [record.spec.draw.arm for record in made if record.outcome in LOST and record.spec.draw is not None]
     worst = worst_score(trials, request.round.metric)
-    return tuple(
+    alone = [trial for trial in round_trials(request.round, timed_alone(made)) if trial.feasible and trial.seconds > 0]
+    runs = [
         _runs_of(
             candidate,
             [trial for trial in trials if trial.draw.arm == candidate.label],
@@ -78,7 +80,12 @@ def candidate_runs(request: AdoptRequest, records: Sequence[TrialRecord]) -> tup
             lost.count(candidate.label),
         )
         for candidate in request.candidates
-    )
+    ]
+    return tuple(msgspec.structs.replace(each, seconds_alone=_seconds(alone, each.label)) for each in runs)
+
+
+def _seconds(trials: Sequence[RoundTrial], label: str) -> tuple[float, ...]:
+    return tuple(trial.seconds for trial in trials if trial.draw.arm == label)
 
 
 def completed_looks(request: AdoptRequest, records: Sequence[TrialRecord]) -> tuple[int, ...]:

@@ -6,7 +6,8 @@ from traindyno.analysis.rounds.adoption_pending import still_to_come
 from traindyno.analysis.rounds.adoption_remarks import known, remarks
 from traindyno.analysis.rounds.adoption_runs import CandidateRuns
 from traindyno.analysis.rounds.power import MOST_SEEDS
-from traindyno.analysis.rounds.words import amount, ends, figure, metric_of
+from traindyno.analysis.rounds.target_effect import effect_sentences
+from traindyno.analysis.rounds.words import amount, change_words, figure, metric_of
 from traindyno.core.answers.rounds import AdoptAnswer, CandidateRow
 from traindyno.core.requests import AdoptRequest
 from traindyno.core.resuming import adopt_command
@@ -34,6 +35,7 @@ def adoption_verdicts(
         *_open(answer, winner, request, spreadless=spreadless),
         *_below_the_price(answer, winner),
         *_other_rows(answer),
+        *effect_sentences(answer),
         *remarks(answer, winner, request, told_apart=told_apart),
     )
 
@@ -82,17 +84,13 @@ def _compared(answer: AdoptAnswer, winner: CandidateRow) -> str:
     return (
         f"{winner.label} has {metric.name} {_mean(winner, metric)} and the incumbent "
         f"{_mean(incumbent, metric)} over {count_of(answer.seeds, 'fresh seed')} of each, "
-        f"a {'gain' if gain >= 0 else 'loss'} of {at_least}{amount(gain, metric)}{_within(winner, metric)}; "
+        f"{change_words(gain, winner.ci95, metric, at_least)}; "
         f"p = {winner.p_value:.2g} by {_test(winner)}, where less than {answer.level:.3g} is asked for"
     )
 
 
 def _mean(row: CandidateRow, metric: RoundMetric) -> str:
     return "none, as every run failed," if row.mean is None else figure(row.mean, metric)
-
-
-def _within(row: CandidateRow, metric: RoundMetric) -> str:
-    return "" if row.ci95 is None else f" (95 %: {ends(row.ci95, metric)})"
 
 
 def _test(row: CandidateRow) -> str:
@@ -133,7 +131,6 @@ def _below_the_price(answer: AdoptAnswer, winner: CandidateRow) -> list[str]:
 def _other_rows(answer: AdoptAnswer) -> list[str]:
     others, metric = [row for row in answer.rows[1:] if row.label != answer.winner], metric_of(answer)
     return [
-        f"{row.label} against the incumbent: a {'gain' if known(row.gain) >= 0 else 'loss'} of "
-        f"{amount(known(row.gain), metric)}{_within(row, metric)}, p = {row.p_value:.2g}."
+        f"{row.label} against the incumbent: {change_words(known(row.gain), row.ci95, metric)}, p = {row.p_value:.2g}."
         for row in others
     ]

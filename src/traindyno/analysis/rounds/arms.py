@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache, partial
 
 from traindyno.analysis.intervals import median
 from traindyno.analysis.rounds.trials import best_first, tuning
 from traindyno.core.answers.rounds import ArmRow, BestFound
-from traindyno.core.round_space import arms_of, configuration_of, contains
+from traindyno.core.round_space import arms_of, configuration_of, contains, membership
 from traindyno.core.rounds import Round, RoundTrial
 
 
@@ -15,7 +16,7 @@ def runs_by_arm(round_: Round, trials: Iterable[RoundTrial]) -> dict[str, list[R
 
     What was drawn where the round does not search any more is none of its results.
     """
-    runs = [each for each in tuning(trials) if is_inside(round_, each)]
+    runs = all_inside(round_, tuning(trials))
     return {arm: [each for each in runs if each.draw.arm == arm] for arm in arms_of(round_)}
 
 
@@ -28,6 +29,12 @@ def draws_by_arm(round_: Round, trials: Iterable[RoundTrial]) -> dict[str, list[
 
 def is_inside(round_: Round, trial: RoundTrial) -> bool:
     return contains(round_, trial.draw.arm, trial.draw.branch, trial.draw.values)
+
+
+def all_inside(round_: Round, trials: Iterable[RoundTrial]) -> list[RoundTrial]:
+    """Those that lie in the space as it is now; what a branch is made of is looked up once."""
+    membership_of = cache(partial(membership, round_))
+    return [each for each in trials if membership_of(each.draw.arm, each.draw.branch)(each.draw.values)]
 
 
 def gate_scores(trials: Iterable[RoundTrial]) -> tuple[float, ...]:

@@ -9,6 +9,7 @@ from traindyno.analysis.rounds.reach import draws_to_see, with_ends
 from traindyno.analysis.rounds.words import arm_words, listed
 from traindyno.core.answers.rounds import Check, CheckState
 from traindyno.core.rounds import Parameter, Round, RoundTrial
+from traindyno.core.units import count_of
 
 NAME = "search space"
 _STATES: dict[BoundaryVerdict, CheckState] = {
@@ -100,8 +101,8 @@ def _sentence(round: Round, parameter: Parameter, alike: Sequence[Boundary]) -> 
         return f"The best {parameter.name} lies inside its range, near {listed(near)}{where}."
     runs = min(each.runs for each in alike)
     return (
-        f"Whether the best {parameter.name} lies inside its range cannot be told from {runs} scores{where}: it matters "
-        "too little against seeds and the other parameters, or there are too few runs."
+        f"Whether the best {parameter.name} lies inside its range cannot be told from {count_of(runs, 'score')}"
+        f"{where}: it matters too little against seeds and the other parameters, or there are too few runs."
     )
 
 

@@ -17,11 +17,13 @@ TUNED_TO = ("architecture", "batch", "optimiser choice")
 class Carried(Record, frozen=True):
     """Parameters that the next round's file names; what it does not name is settled by rules of thumb.
 
-    Reasons are by the name of the parameter, or "" where the file does not name it.
+    Reasons are by the name of the parameter, or "" where the file does not name it. `released` are fields that were
+    fixed, and that rules of thumb are to make nuisances.
     """
 
     parameters: tuple[Parameter, ...]
     reasons: tuple[tuple[str, str], ...]
+    released: frozenset[str] = frozenset()
 
 
 def carry(
@@ -31,17 +33,20 @@ def carry(
     proposed = {each.parameter: each for each in proposals}
     found: list[Parameter] = []
     reasons: list[tuple[str, str]] = []
+    released: set[str] = set()
     for parameter in round_.parameters:
-        if parameter.role == "target" or (target is not None and parameter.field == target.field):
+        if target is not None and parameter.field == target.field:
             continue
-        here = _unconditional(round_, parameter, configuration)
+        here = _settled(round_, parameter, configuration)
         if here is None:
             continue
         made, reason = _carried(round_, here, proposed.get(parameter.name), configuration, target)
         found += [] if made is None else [made]
         if reason is not None:
             reasons.append(("", f"{here.name}: {reason}") if made is None else (here.name, reason))
-    return Carried(parameters=tuple(_without_orphans(found, target)), reasons=tuple(reasons))
+            released |= {here.field} if made is None and here.role == "fixed" else set()
+    kept = tuple(_without_orphans(found, target))
+    return Carried(parameters=kept, reasons=tuple(reasons), released=frozenset(released))
 
 
 def _carried(
@@ -103,18 +108,40 @@ def _ranged(parameter: Parameter, proposal: RangeProposal, configuration: Config
 def _still_fixed(
     round_: Round, parameter: Parameter, configuration: Configuration, target: Parameter | None
 ) -> tuple[Parameter | None, str | None]:
-    """What was fixed by name stays so, unless a change or the new question wants it tuned."""
-    if not parameter.said or parameter.value is None:
-        return None, None
+    """What was fixed stays so, unless a change or the new question wants it tuned; by name, if it was by name."""
+    named = parameter if parameter.said else None
     optimizer = str(configuration.get("optimizer", "sgd"))
-    if round_.job.function is not None or usual_range(parameter.field, optimizer) is None:
-        return parameter, None
+    if parameter.value is None or round_.job.function is not None or usual_range(parameter.field, optimizer) is None:
+        return named, None
+    reason = _why_tuned(round_, parameter, parameter.value, configuration, target)
+    if reason is None:
+        return named, None
+    if target is not None and target.field == "optimizer" and _differs_by_optimizer(parameter.field):
+        return None, reason
+    return _tuned(parameter, parameter.value, optimizer), reason
+
+
+def _why_tuned(
+    round_: Round, parameter: Parameter, value: Value, configuration: Configuration, target: Parameter | None
+) -> str | None:
     changed = _changed_target(round_, configuration)
-    if changed is not None and is_tied(parameter.field, parameter.value, changed):
-        return None, f"A nuisance again, for {changed} has changed, and it was fixed for the old one."
-    if target is not None and is_tied(parameter.field, parameter.value, target.field):
-        return None, f"A nuisance now, for each value of {target.name} may need its own."
-    return parameter, None
+    if parameter.said and changed is not None and is_tied(parameter.field, value, changed):
+        return f"A nuisance again, for {changed} has changed, and it was fixed for the old one."
+    if target is not None and is_tied(parameter.field, value, target.field):
+        return f"A nuisance now, for each value of {target.name} may need its own."
+    rule = rule_of(parameter.field)
+    if target is None and not parameter.said and rule.group == "regularisation" and value != 0:
+        return f"A nuisance now, for {rule.why}."
+    return None
+
+
+def _tuned(parameter: Parameter, value: Value, optimizer: str) -> Parameter:
+    """A nuisance over its usual range, with room for what there is to beat."""
+    usual = usual_range(parameter.field, optimizer)
+    assert usual is not None
+    if isinstance(value, int | float) and (value > 0 or usual.scale == "linear"):
+        usual = msgspec.structs.replace(usual, low=min(usual.low, value), high=max(usual.high, value))
+    return msgspec.structs.replace(parameter, role="nuisance", value=None, caveat=None, range=usual, said=True)
 
 
 def _changed_target(round_: Round, configuration: Configuration) -> str | None:
@@ -124,6 +151,14 @@ def _changed_target(round_: Round, configuration: Configuration) -> str | None:
         return None
     before = round_.incumbent.get(field, round_.job.model if field == "model" else round_.job.values.get(field))
     return None if same(before, configuration.get(field)) else field
+
+
+def _settled(round_: Round, parameter: Parameter, configuration: Configuration) -> Parameter | None:
+    """A parameter now that the old target has one value, which is fixed in the job from now on."""
+    if parameter.role != "target":
+        return _unconditional(round_, parameter, configuration)
+    value = configuration.get(parameter.field)
+    return Parameter(name=parameter.name, sets=parameter.sets, role="fixed", value=value, said=False)
 
 
 def _unconditional(round_: Round, parameter: Parameter, configuration: Configuration) -> Parameter | None:

@@ -53,9 +53,10 @@ def _text(
 ) -> str:
     where = f" of {arm_words(round, arm)}" if arm != ALONE else ""
     if not lost:
-        return f"All {len(runs)} runs{where} gave a score."
+        return f"{'The only run' if len(runs) == 1 else f'All {len(runs)} runs'}{where} gave a score."
     ways = ", ".join(f"{count} {ENDING_WORDS[ending]}" for ending, count in lost.most_common())
-    told = f"{lost.total()} of {len(runs)} runs{where} gave no score: {ways}."
+    those = "The only run" if len(runs) == 1 else f"{lost.total()} of {len(runs)} runs"
+    told = f"{those}{where} gave no score: {ways}."
     if sharpest is None:
         return told
     parameter, border = sharpest

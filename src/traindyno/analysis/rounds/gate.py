@@ -35,7 +35,8 @@ def judge_gate(round: Round, trials: Sequence[RoundTrial]) -> Check:
         return _failed(gate, faults)
     planned = gate_runs(round)
     if not gate or len(gate) < planned:
-        text = f"{len(gate)} of {planned} runs of the incumbent have ended." if planned else "No incumbent was run."
+        verb = "has" if len(gate) == 1 else "have"
+        text = f"{len(gate)} of {planned} runs of the incumbent {verb} ended." if planned else "No incumbent was run."
         return Check(name=NAME, state="unknown", text=text, next_step=RUN if planned else None)
     return _passed(round, gate, "incumbent")
 

@@ -15,7 +15,6 @@ from traindyno.analysis.rounds.same_again import same_again
 from traindyno.core.answers.rounds import AdoptAnswer, AdoptVerdict, RoundAnswer
 from traindyno.core.resuming import adopt_command
 from traindyno.core.round_defaults import with_defaults
-from traindyno.core.round_fields import rule_of
 from traindyno.core.rounds import Configuration, Parameter, Round, RoundJob, Value
 
 __all__ = ["Draft", "free_name", "next_round"]
@@ -60,7 +59,7 @@ def _following(
 ) -> Draft:
     carried = carry(round_, answer.proposals, configuration, question.target)
     parameters = (*([] if question.target is None else [question.target]), *carried.parameters)
-    job = _job(round_, configuration, parameters)
+    job = _job(round_, configuration, parameters, carried.released)
     draft = msgspec.structs.replace(
         round_,
         name=free_name(question.name, taken),
@@ -89,24 +88,19 @@ def _going_on(draft: Draft) -> Draft:
     return Draft(round=further, reasons=draft.reasons)
 
 
-def _job(round_: Round, configuration: Configuration, parameters: Sequence[Parameter]) -> RoundJob:
+def _job(
+    round_: Round, configuration: Configuration, parameters: Sequence[Parameter], released: frozenset[str]
+) -> RoundJob:
     """What holds in all runs: what held before, what the old target came to, and what is fixed from now on."""
     is_own = round_.job.function is not None
-    elsewhere = {each.field for each in parameters if each.role != "fixed"} | _released(round_, parameters)
+    elsewhere = {each.field for each in parameters if each.role != "fixed"} | released | _released(round_, parameters)
     elsewhere |= set() if is_own else {"model", "data"}
     kept = set(round_.job.values) | ({round_.target.field} if round_.target is not None else set())
     before = {field: value for field, value in {**round_.job.values, **configuration}.items() if field in kept}
-    if not is_own and not any(each.role == "target" for each in parameters):
-        elsewhere |= {field for field, value in before.items() if _is_strength(field, value)}
     fixed = {each.field: each.value for each in parameters if each.role == "fixed" and each.value is not None}
     values = {field: value for field, value in before.items() if field not in elsewhere}
     model = None if is_own else configuration.get("model", round_.job.model)
     return msgspec.structs.replace(round_.job, values={**values, **fixed}, model=None if model is None else str(model))
-
-
-def _is_strength(field: str, value: Value) -> bool:
-    """Whether it is how strong a regulariser is that is in use: to be tuned where the best is wanted."""
-    return rule_of(field).group == "regularisation" and value != 0
 
 
 def _released(round_: Round, parameters: Sequence[Parameter]) -> set[str]:

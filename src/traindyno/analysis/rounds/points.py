@@ -105,7 +105,7 @@ def _check(round: Round, points: ArmPoints) -> Check:
     if points.scores < FEWEST_PER_DIMENSION * points.dimensions:
         return _with(base, "failed", "That is too few to conclude from.", more)
     if is_cut:
-        return _with(base, "warning", f"Only {points.runs} of {round.budget.trials} planned runs have ended.", more)
+        return _with(base, "warning", _ended(points.runs, round.budget.trials), more)
     if points.scores < ENOUGH_PER_DIMENSION * points.dimensions:
         text = f"Fewer than {ENOUGH_PER_DIMENSION} for each often leave open where the optimum lies."
         return _with(base, "warning", text, more)
@@ -114,12 +114,22 @@ def _check(round: Round, points: ArmPoints) -> Check:
     return base
 
 
+def _ended(runs: int, planned: int | None) -> str:
+    return f"Only {runs} of {planned} planned runs {'has' if runs == 1 else 'have'} ended."
+
+
 def _text(round: Round, points: ArmPoints) -> str:
     of_arm = f" of {arm_words(round, points.arm)}" if points.arm else ""
     where = f"{of_arm} in the branch with fewest" if points.branches > 1 else of_arm
     dimensions = count_of(points.dimensions, "searched dimension")
-    near = f"{points.near} of all" if points.branches > 1 else f"{points.near}"
-    return f"{count_of(points.scores, 'score')}{where} for {dimensions}; {near} as good as the best."
+    return f"{count_of(points.scores, 'score')}{where} for {dimensions}{_near_words(points)}."
+
+
+def _near_words(points: ArmPoints) -> str:
+    """The best itself is one of `near`."""
+    if points.near < 2:
+        return "; no other as good as the best" if points.scores > 1 else ""
+    return f"; {points.near}{' of all' if points.branches > 1 else ''} as good as the best"
 
 
 def _with(base: Check, state: CheckState, text: str, next_step: str) -> Check:

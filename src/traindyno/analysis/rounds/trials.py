@@ -56,9 +56,18 @@ def round_trials(round: Round, records: Sequence[TrialRecord]) -> tuple[RoundTri
         for record in records
         if record.spec.draw is not None and record.outcome is not Outcome.INTERRUPTED
     )
-    if len({record.conditions.machine_kind for record in records if record.ok}) < 2:
+    if _of_one_kind(records):
         return trials
     return tuple(msgspec.structs.replace(trial, examples_per_second=None) for trial in trials)
+
+
+def timed_alone(records: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """Those whose times can be compared: no other run shared the machine, and all machines are of one kind."""
+    return [record for record in records if not record.conditions.runs_beside] if _of_one_kind(records) else []
+
+
+def _of_one_kind(records: Sequence[TrialRecord]) -> bool:
+    return len({record.conditions.machine_kind for record in records if record.ok}) < 2
 
 
 def _trial(metric: RoundMetric, record: TrialRecord, draw: Draw) -> RoundTrial:

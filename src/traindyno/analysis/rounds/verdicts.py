@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from traindyno.analysis.rounds.isolation import reference_arm
+from traindyno.analysis.rounds.time_ratios import time_ratios
 from traindyno.analysis.rounds.words import (
     amount,
     arm_words,
@@ -12,6 +13,7 @@ from traindyno.analysis.rounds.words import (
     gain_of,
     is_share,
     listed,
+    turned,
     values_words,
 )
 from traindyno.core.answers.rounds import Importance, IsolationRow, RoundAnswer
@@ -75,10 +77,10 @@ def _difference(round_: Round, row: IsolationRow) -> str:
     assert row.difference is not None
     assert row.difference_ci95 is not None
     gain, metric = gain_of(row.difference, round_), round_.metric
-    interval = ends(gain_ends(row.difference_ci95, round_), metric)
-    between = f"({interval})" if gain >= 0 else f"(gain {interval})"
+    gains = gain_ends(row.difference_ci95, round_)
+    interval = ends(gains if gain >= 0 else turned(gains), metric)
     return (
-        f"{arm_words(round_, row.arm)} is expected to {_change(round_, gain)} {between} "
+        f"{arm_words(round_, row.arm)} is expected to {_change(round_, gain)} ({interval}) "
         f"{'over' if is_share(metric) and gain >= 0 else 'against'} {arm_words(round_, reference_arm(round_))} "
         f"at {count_of(row.k, 'draw')} each"
     )
@@ -121,16 +123,24 @@ def _best(round_: Round, answer: RoundAnswer) -> list[str]:
 
 
 def _paces(round_: Round, answer: RoundAnswer) -> list[str]:
-    """Accuracy has its price in time: arms that train clearly slower or faster than the incumbent's."""
+    """Accuracy has its price in time: arms that train clearly slower or faster than the incumbent's, beyond chance."""
     reference = reference_arm(round_)
-    rates = {row.arm: row.examples_per_second for row in answer.arms if row.examples_per_second is not None}
-    if reference not in rates:
-        return []
-    told = [(arm, rate / rates[reference]) for arm, rate in rates.items() if arm != reference]
-    words = [f"{arm_words(round_, arm)} {ratio:.2g}" for arm, ratio in told if not SLOWER < ratio < 1 / SLOWER]
+    others = [row.arm for row in answer.arms if row.arm != reference]
+    ratios = time_ratios(_rates(answer, reference), [_rates(answer, arm) for arm in others])
+    words = [
+        f"{arm_words(round_, arm)} {ratio.words}"
+        for arm, ratio in zip(others, ratios, strict=True)
+        if ratio is not None and ratio.shown and not SLOWER < ratio.value < 1 / SLOWER
+    ]
     if not words:
         return []
     return [f"Examples a second, as a multiple of those of {arm_words(round_, reference)}: {listed(words)}."]
+
+
+def _rates(answer: RoundAnswer, arm: str) -> list[float]:
+    """Of the arm's runs that had their machine to themselves."""
+    runs = [each for each in answer.runs if each.draw.phase != "gate" and each.draw.arm == arm]
+    return [each.examples_per_second for each in runs if each.inside and each.feasible and each.examples_per_second]
 
 
 def _draws(round_: Round, answer: RoundAnswer) -> list[str]:
@@ -177,9 +187,10 @@ def _left_open(round_: Round) -> list[str]:
 
 def _to_come(answer: RoundAnswer) -> list[str]:
     left = answer.planned_trials - len(answer.runs)
-    return (
-        [f"{left} of {answer.planned_trials} planned runs are still to come: all this may change."] if left > 0 else []
-    )
+    if left <= 0:
+        return []
+    verb = "is" if left == 1 else "are"
+    return [f"{left} of {answer.planned_trials} planned runs {verb} still to come: all this may change."]
 
 
 def _adopted(answer: RoundAnswer) -> list[str]:

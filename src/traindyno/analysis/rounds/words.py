@@ -63,6 +63,17 @@ def ends(interval: Interval, metric: RoundMetric | str) -> str:
     return f"{low:.2g} to {high:.2g}"
 
 
+def change_words(gain: float, ci95: Interval | None, metric: RoundMetric, least: str = "") -> str:
+    """`a gain of 1.2 points (95 %: 0.3 to 2.0)`; of a loss, the interval counts losses as the number does."""
+    within = "" if ci95 is None else f" (95 %: {ends(ci95 if gain >= 0 else turned(ci95), metric)})"
+    return f"a {'gain' if gain >= 0 else 'loss'} of {least}{amount(gain, metric)}{within}"
+
+
+def turned(interval: Interval) -> Interval:
+    """The interval of what counts the other way."""
+    return -interval[1], -interval[0]
+
+
 def gain_of(difference: float, round_: Round) -> float:
     """A difference of scores turned so that more is better, whichever way the metric goes."""
     return difference if round_.metric.higher_is_better else -difference
@@ -70,7 +81,7 @@ def gain_of(difference: float, round_: Round) -> float:
 
 def gain_ends(interval: Interval, round_: Round) -> Interval:
     """The interval of such a difference, turned with it."""
-    return interval if round_.metric.higher_is_better else (-interval[1], -interval[0])
+    return interval if round_.metric.higher_is_better else turned(interval)
 
 
 def arm_words(round_: Round, arm: str) -> str:

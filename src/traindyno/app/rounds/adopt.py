@@ -15,7 +15,8 @@ from traindyno.app.documents import finished_document
 from traindyno.app.learning_checks import without_deadline
 from traindyno.app.rounds.adopt_request import adopt_name
 from traindyno.app.rounds.partners import beside, check_processes, further_processes, sharing_cpus
-from traindyno.app.shared_study import SharedStudy, open_shared
+from traindyno.app.shared_opening import open_shared
+from traindyno.app.shared_study import SharedStudy
 from traindyno.app.sources import NamedAgain, moved_code
 from traindyno.app.specs import first_spec
 from traindyno.app.workshop import open_workshop

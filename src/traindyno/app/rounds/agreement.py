@@ -17,7 +17,7 @@ def agreed_round(before: RoundRequest, asked: RoundRequest) -> RoundRequest:
     for part, then, now in _differences(before, asked):
         raise UsageError(
             f"the round {before.round.name!r} was begun with {part} {then}; here it is {now}",
-            "keep its runs apart: give this one another `name` in its file",
+            f"keep its runs apart: {_another_name(asked.round)}",
         )
     same = (before.round, before.lints) == (asked.round, asked.lints)
     return before if same else asked
@@ -28,8 +28,14 @@ def _check_code(before: RoundRequest, asked: RoundRequest) -> None:
     if own == asked.workload.model and content != asked.workload.source_sha256:
         raise UsageError(
             f"{own} has changed since the round {before.round.name!r} was begun",
-            "keep the runs of both apart: give this one another `name` in its file",
+            f"keep the runs of both apart: {_another_name(asked.round)}",
         )
+
+
+def _another_name(round_: Round) -> str:
+    """How to give it one. What a campaign begins with is asked without a file as a rule."""
+    in_file = "give this one another `name` in its file"
+    return f"add --name NAME to `round first`, or {in_file}" if round_.goal.kind == "initial" else in_file
 
 
 def _differences(before: RoundRequest, asked: RoundRequest) -> Iterator[tuple[str, object, object]]:

@@ -13,7 +13,7 @@ from traindyno.core.errors import NothingMeasuredError, UsageError
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import AdoptRequest, RoundRequest
-from traindyno.core.resuming import adopt_command
+from traindyno.core.resuming import adopt_command, resume_command
 from traindyno.report.document import trial_entry
 from traindyno.store.ledger import Ledger, StudyRow
 
@@ -107,7 +107,9 @@ def _ended(ledger: Ledger, row: StudyRow) -> list[TrialRecord]:
 
 
 def _next_command(found: Analysed) -> str:
-    """Fresh seeds where the round is ready for them, and else the round that follows."""
+    """The rest of a round that was cut short; fresh seeds where it is ready for them; else the round that follows."""
+    if found.row.state == "interrupted" and found.adoption is None:
+        return resume_command(found.row.name, found.request)
     wants_proof = found.answer.ready and found.adoption is None and found.answer.goal != "initial"
     if wants_proof:
         return adopt_command(found.request.round, study=found.row.name)

@@ -3,6 +3,8 @@
 import shlex
 from collections.abc import Mapping
 
+import msgspec
+
 from traindyno.app.context import Context
 from traindyno.app.rounds.run import failed_gate, run_round
 from traindyno.app.rounds.wishes import GAIN_IN_ACCURACY
@@ -59,16 +61,48 @@ def first_round(
 
 
 def first(request: RoundRequest, context: Context, processes: int = 1) -> Document:
-    """Try the rates; the best of them is what the campaign begins with. Nothing is begun where nothing learns."""
+    """Try the rates; the best of them is what the campaign begins with. Nothing is begun where nothing learns.
+
+    A campaign that has adopted something since goes on from that, whatever is found here.
+    """
     document = run_round(request, context, processes)
     if document.state != "done" or not isinstance(document.answer, RoundAnswer):
         return document
     if (gate := failed_gate(document.answer)) is not None:
-        look = f"See its runs with `traindyno round analyse {request.round.name}{context.store_option}`."
-        raise TraindynoError(
-            f"there is nothing to begin with yet: {gate.text}", f"{gate.next_step or ''} {look}".strip()
-        )
-    return document
+        raise TraindynoError(f"there is nothing to begin with yet: {gate.text}", _what_to_try(request.round, context))
+    holds = _adopted_since(request.round.campaign, context.store)
+    if holds is None:
+        return document
+    return msgspec.structs.replace(
+        document,
+        warnings=(_too_late(request.round.campaign, holds), *document.warnings),
+        hint=f"traindyno round next {holds}{context.store_option}",
+    )
+
+
+def _what_to_try(round_: Round, context: Context) -> str:
+    """More of the same goes on with the same runs; anything else is another study."""
+    store = context.store_option
+    return (
+        f"Look at data, labels and loss first: `traindyno round analyse {round_.name}{store}` shows the runs. More "
+        "--rates go on with these; for other --epochs, another --model or --data add --name NAME, for these are kept; "
+        f"`traindyno round next {round_.name}{store}` writes a file in which the rates' range can be changed."
+    )
+
+
+def _adopted_since(campaign: str, store: str) -> str | None:
+    """The round whose proof gave the campaign what it trains with now; null while it has only begun."""
+    from traindyno.app.rounds.ledger import ledger
+
+    adopted = [each.round for each in ledger(store, campaign).entries if each.best_of is None and each.changes]
+    return adopted[-1] if adopted else None
+
+
+def _too_late(campaign: str, holds: str) -> str:
+    return (
+        f"The campaign {campaign!r} has adopted {holds} since it began, and goes on from that: what this has found "
+        "changes nothing there. To begin anew from it, ask again with --campaign NAME."
+    )
 
 
 def first_command(request: RoundRequest) -> str | None:

@@ -26,8 +26,10 @@ def _chosen(store: str, campaign: str | None) -> str:
     known = campaigns(store)
     if campaign is None and len(known) > 1 and DEFAULT_CAMPAIGN not in known:
         raise UsageError(f"there are several campaigns: {', '.join(known)}", f"name one: --campaign {known[0]}")
-    if campaign is not None and known and campaign not in known:
-        raise UsageError(f"there is no campaign {campaign!r} in this store", f"there is {', '.join(known)}")
+    if campaign is not None and campaign not in known:
+        begins = f"it has no tuning rounds yet; `traindyno round first{store_option(store)}` proposes one"
+        there_are = f"there is {', '.join(known)}" if known else begins
+        raise UsageError(f"there is no campaign {campaign!r} in this store", there_are)
     if campaign is not None:
         return campaign
     return known[0] if len(known) == 1 else DEFAULT_CAMPAIGN

@@ -23,8 +23,9 @@ from traindyno.core.errors import UsageError
 from traindyno.core.records import is_user_file
 from traindyno.core.round_checks import COMMON
 from traindyno.core.round_defaults import UNSAID_NUISANCES, brings_data
-from traindyno.core.round_fields import is_argument
+from traindyno.core.round_fields import is_argument, rule_of, usual_range
 from traindyno.core.round_file import round_of
+from traindyno.core.round_kinds import is_known
 from traindyno.core.round_lints import lint_round
 from traindyno.core.round_parameters import usual_scale
 from traindyno.core.round_space import same
@@ -34,7 +35,8 @@ from traindyno.core.rounds import Configuration, Parameter, Round
 T = TypeVar("T")
 FIRST_MODEL, FIRST_DATA = "mlp:64", "digits:"
 """What a round is about where nobody names anything: small enough for any machine."""
-_SETTLED = {"optimizer": "sgd", "batch_size": 64, "epochs": 10.0}
+_FIRST_OPTIMIZER = "sgd"
+_SETTLED = {"optimizer": _FIRST_OPTIMIZER, "batch_size": 64, "epochs": 10.0}
 
 
 def adopted_before(campaign: str, store: str) -> Configuration:
@@ -91,13 +93,12 @@ def _content(wishes: Wishes, path: str | os.PathLike[str], current: Mapping[str,
     incumbent = _each_once(parse_assignment(each, is_own) for each in wishes.incumbent)
     goal = wishes.goal or ("helps" if targets else "maximise")
     firsts = {field: values[0] for field, values in targets.items()}
-    unknown = {name: table for name, table in nuisances.items() if table and (is_own or is_argument(name))}
-    firsts |= {name: _middle(name, table) for name, table in unknown.items()}
     tuned = {*nuisances, *fixed, *(() if is_own else UNSAID_NUISANCES)}
     adopted = {name: value for name, value in current.items() if name not in tuned}
     job = _own_job(wishes, adopted) if is_own else _recipe_job(wishes, goal, {**firsts, **adopted})
     kept = {name: value for name, value in current.items() if name not in {*fixed, *COMMON}}
     kept = {name: value for name, value in kept.items() if not same(job.get(name), value)}
+    said = {name: value for name, value in _given(**wishes.job).items() if name in nuisances}
     metric = wishes.metric or "accuracy"
     return {
         **_given(name=wishes.name or Path(path).stem, campaign=wishes.campaign, minimum_gain=_gain(wishes, metric)),
@@ -107,7 +108,7 @@ def _content(wishes: Wishes, path: str | os.PathLike[str], current: Mapping[str,
         "target": {field: {"values": values} for field, values in targets.items()},
         "nuisance": nuisances,
         "fixed": {field: {"value": value} for field, value in fixed.items()},
-        "incumbent": {**_unknown(firsts, job), **kept, **incumbent},
+        "incumbent": {**_unknown(firsts, job), **_begun(nuisances, is_own), **kept, **said, **incumbent},
     }
 
 
@@ -118,6 +119,15 @@ def _each_once(named: Iterable[tuple[str, T]]) -> dict[str, T]:
             raise UsageError(f"{name} is given twice", "give it once")
         found[name] = value
     return found
+
+
+def _begun(nuisances: Mapping[str, Mapping[str, Any]], is_own: bool) -> dict[str, Any]:
+    """Something from the range of what is searched and nobody gives a value; the recipe's own fields have one."""
+    for name, table in nuisances.items():
+        if not table and is_known(name, is_own) and not rule_of(name).ranges:
+            raise UsageError(f"{name} has no usual range", f"say it: {name}=LOW..HIGH, or {name}=1,2,4")
+    unknown = {name: table for name, table in nuisances.items() if is_own or is_argument(name)}
+    return {name: _middle(name, table or _usual(name)) for name, table in unknown.items()}
 
 
 def _unknown(firsts: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,6 +150,11 @@ def _recipe_job(wishes: Wishes, goal: str, adopted: Mapping[str, Any]) -> dict[s
     if job["data"] is None and not is_user_file(str(job["model"])):
         job["data"] = FIRST_DATA
     return _given(**job)
+
+
+def _usual(field: str) -> dict[str, Any]:
+    usual: dict[str, Any] = msgspec.to_builtins(usual_range(field, _FIRST_OPTIMIZER))
+    return usual
 
 
 def _middle(field: str, table: Mapping[str, Any]) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from traindyno.cli.output import Output, output_options, report_option
-from traindyno.cli.parameters import DURATION, MEMORY
+from traindyno.cli.parameters import DURATION, MEASURING, MEMORY
 
 _LIMITS = {
     "device": "device",
@@ -40,14 +40,15 @@ _LIMITS = {
 @click.option("--device", metavar="DEVICE", help="cuda, cuda:1 or cpu. [default: as the round]")
 @click.option("--time-budget", type=DURATION, metavar="TIME", help="Stop after this long; the same command goes on.")
 @click.option("--memory-limit", type=MEMORY, metavar="BYTES", help="Memory a run may take. [default: as the round]")
-@click.option("--step-timeout", type=DURATION, metavar="TIME", help="A step that takes longer is a hang.")
-@click.option("--trial-timeout", type=DURATION, metavar="TIME", help="Limit of one run. [default: as the round]")
+@click.option("--step-timeout", type=MEASURING, metavar="TIME", help="A step that takes longer is a hang.")
+@click.option("--trial-timeout", type=MEASURING, metavar="TIME", help="Limit of one run. [default: as the round]")
 @click.option("--runner", metavar="RUNNER", help="fork, spawn or simulated[:limit=N,...]. [default: as the round]")
 @click.option(
     "--executor", type=click.Choice(["local", "ray"]),
     help="Where runs go: on this machine, or over a Ray cluster. [default: as the round]",
 )  # fmt: skip
 @click.option("--address", metavar="HOST:PORT", help="The Ray cluster's head. [default: as the round]")
+@click.option("--dry-run", is_flag=True, help="Print candidates, fresh seeds and the expected time, train nothing.")
 @report_option
 @output_options
 def command(
@@ -59,6 +60,7 @@ def command(
     models: tuple[str, ...],
     processes: int,
     store: str,
+    dry_run: bool,
     **values: Any,
 ) -> int:
     """Prove the best of ROUND against the incumbent with fresh seeds, and decide: adopt, keep, undecided or equivalent.
@@ -81,5 +83,9 @@ def command(
         minimum_gain=minimum_gain,
         bench={field: values[option] for option, field in _LIMITS.items() if values[option] is not None},
     )
+    if dry_run:
+        from traindyno.app.rehearsal import rehearse_adopt
+
+        return output.deliver_rehearsal(rehearse_adopt(request, store, remarks))
     named = tuple((model, hash_source(model)) for model in models)
     return run(lambda context: adopt(request, context, named, remarks, processes), output, store, None)

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from traindyno.core.answers.document import Rehearsal
 from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 from traindyno.core.rounds import Configuration, GoalKind, RoundTrial, Value
@@ -168,11 +169,27 @@ class CandidateRow(Record, frozen=True):
     seconds: float | None = None
 
 
+class TargetEffect(Record, frozen=True):
+    """What one value of the target gains against the incumbent's own value of it (`against`), both tuned.
+
+    `ci95` is null where runs failed. `time_ratio` is of the seconds of training of a run, null where runs shared their
+    machine, or where chance may have made it.
+    """
+
+    label: str
+    against: str
+    gain: float
+    ci95: Interval | None
+    time_ratio: float | None = None
+    time_ratio_ci95: Interval | None = None
+
+
 class AdoptAnswer(Record, frozen=True):
     """Whether a new configuration takes the incumbent's place. The figures are those of `winner`, the best candidate.
 
     `needed_seeds` of each are about what would decide it, where it is undecided. `level` is the error allowed at this
-    look, `spent` what earlier looks have had of it. `failed_checks` of the round were passed over.
+    look, `spent` what earlier looks have had of it. `failed_checks` of the round were passed over. `effects` are there
+    where the incumbent's own value of the target was tuned again.
     """
 
     round: str
@@ -198,6 +215,31 @@ class AdoptAnswer(Record, frozen=True):
     seconds: float = 0.0
     simulated: bool = False
     failed_checks: tuple[str, ...] = ()
+    effects: tuple[TargetEffect, ...] = ()
+
+
+class ProofRow(Record, frozen=True):
+    """A configuration that fresh seeds are to prove, or the incumbent. `changes` is what the incumbent has otherwise.
+
+    `run_seconds` is how long one run usually took in the round; null where no run of it came to its end.
+    """
+
+    label: str
+    configuration: Configuration
+    changes: Configuration
+    runs_there: int
+    runs_to_go: int
+    run_seconds: float | None
+
+
+class AdoptRehearsal(Rehearsal, frozen=True):
+    """What a proof would do. `seeds` are fresh ones of each; `expected_seconds` those of all runs one by one."""
+
+    round: str
+    incumbent: ProofRow
+    candidates: tuple[ProofRow, ...]
+    seeds: int
+    expected_seconds: float | None
 
 
 class LedgerEntry(Record, frozen=True):

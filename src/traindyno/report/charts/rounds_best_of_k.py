@@ -9,6 +9,8 @@ from traindyno.report.charts.style import HEIGHT, WIDTH, chart_title, finished, 
 from traindyno.report.wording import known
 
 SATURATED = {True: "saturated", False: "still gaining", None: "too few runs to tell"}
+FEW_DRAWS = 10
+"""Up to so many each has its tick: left to itself, an axis of two or three draws is ticked at halves."""
 NOTE = "shaded: 95 % interval; flat at its end: more draws add little"
 
 
@@ -58,5 +60,6 @@ def _x(points: list[dict[str, Any]]) -> Any:
     import altair
 
     most = max(point["k"] for point in points)
-    axis = altair.Axis(title="draws k", tickMinStep=1, format="d", grid=False)
+    few: dict[str, Any] = {"values": list(range(1, most + 1))} if most <= FEW_DRAWS else {}
+    axis = altair.Axis(title="draws k", tickMinStep=1, format="d", grid=False, **few)
     return altair.X("k:Q", scale=altair.Scale(domain=[1, max(2, most)], nice=False), axis=axis)

@@ -56,9 +56,9 @@ def parallel_chart(document: Document) -> dict[str, Any] | None:
 def _target_axis(answer: RoundAnswer) -> list[ParameterAxis]:
     if answer.target is None:
         return []
-    values = (run.draw.values.get(answer.target) for run in searched_runs(answer))
-    drawn = [value_text(value) for value in values if value is not None]
-    choices = tuple(dict.fromkeys([*(row.arm for row in answer.arms), *drawn]))
+    values = ((run.draw.arm, run.draw.values.get(answer.target)) for run in searched_runs(answer))
+    drawn = {arm: value_text(value) for arm, value in values if value is not None}
+    choices = tuple(dict.fromkeys([*(drawn.get(row.arm, row.arm) for row in answer.arms), *drawn.values()]))
     return [ParameterAxis(name=answer.target, field=answer.target, kind="choice", choices=choices)]
 
 
