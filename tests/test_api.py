@@ -120,6 +120,10 @@ def test_trials_of_no_length_are_refused_before_anything_is_measured(store: str,
     for ask in (traindyno.throughput, traindyno.find):
         with pytest.raises(traindyno.TraindynoError, match=f"trial_seconds of {amount} cannot be meant"):
             ask("torchvision:resnet50", batch_size=4, trial_seconds=amount, runner="simulated", store=store)
+    with pytest.raises(traindyno.TraindynoError, match=f"trial_seconds of {amount} cannot be meant"):
+        traindyno.plan(
+            "torchvision:resnet50", examples=9, epochs=1, trial_seconds=amount, runner="simulated", store=store
+        )
     assert not Path(store).exists()
 
 

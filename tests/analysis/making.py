@@ -54,6 +54,7 @@ def ran(
     evaluation_step_seconds: float | None = None,
     start_up_seconds: float = 2.0,
     first_step_seconds: float = 0.0,
+    warm_up_seconds: float | None = None,
 ) -> TrialRecord:
     measurement = Measurement(
         batch_size=batch_size,
@@ -70,7 +71,7 @@ def ran(
         ),
         start_up_seconds=start_up_seconds,
         first_step_seconds=first_step_seconds,
-        warm_up_seconds=1.0,
+        warm_up_seconds=10 * step_seconds if warm_up_seconds is None else warm_up_seconds,
         warm_up_steps=10,
         evaluation_step_seconds=evaluation_step_seconds,
     )

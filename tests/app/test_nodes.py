@@ -267,6 +267,7 @@ def test_when_a_machine_is_lost_the_study_ends_with_what_one_does_alone_and_can_
     assert rows[1, 16].examples_per_second is not None
     assert rows[2, 8].failure is not None
     assert document.state == "interrupted"
+    assert document.machine_lost
     assert document.warnings[0].startswith("A machine was lost after")
     assert document.hint is not None
     assert document.hint.startswith("traindyno resume lost")
@@ -277,7 +278,7 @@ def test_when_a_machine_is_lost_the_study_ends_with_what_one_does_alone_and_can_
         monkeypatch.setattr(room, "open_runner", lambda *_: Pretending())
     back = Lent(asked.listen)
     resumed = resume("lost", Context(store=str(tmp_path / "s.db")))
-    assert resumed.state == "done"
+    assert (resumed.state, resumed.machine_lost) == ("done", False)
     assert all(row.examples_per_second is not None for row in answer_of(resumed).rows)
     assert back.ended()
 

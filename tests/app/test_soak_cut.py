@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from analysis.soak_runs import record, request
+from app.stopping import Stop
 from traindyno.app.context import Context
 from traindyno.app.library import study_document
 from traindyno.app.resume import resume
@@ -60,17 +61,6 @@ def typed(document: Document) -> list[str]:
 
 def after(words: list[str], option: str) -> str:
     return words[words.index(option) + 1]
-
-
-class Stop:
-    """Lets the run begin, and then asks to stop."""
-
-    def __init__(self) -> None:
-        self._asked = 0
-
-    def __call__(self) -> bool:
-        self._asked += 1
-        return self._asked > 1
 
 
 def test_a_run_cut_by_its_budget_hints_the_command_with_one_that_is_long_enough(

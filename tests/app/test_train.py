@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 import traindyno
+from app.stopping import Stop
 from traindyno.app.checkpoints import LAST
 from traindyno.app.companions import Companion
 from traindyno.app.context import Context
@@ -248,17 +249,6 @@ class Halved:
 
     def close(self) -> None:
         """Nothing was started."""
-
-
-class Stop:
-    """Lets the run begin, and then asks to stop."""
-
-    def __init__(self) -> None:
-        self._asked = 0
-
-    def __call__(self) -> bool:
-        self._asked += 1
-        return self._asked > 1
 
 
 def test_a_training_that_is_stopped_answers_with_what_it_had_and_is_resumed(

@@ -183,7 +183,8 @@ def test_an_agent_that_is_killed_in_mid_trial_is_named_and_the_head_goes_on_alon
     assert "node 1" in both.told[-1]
     assert socket.gethostname() in both.told[-1]
     document = both.document()
-    assert both.head.returncode == 0, "".join(both.told)
+    assert both.head.returncode == 1, "".join(both.told)
+    assert document["machine_lost"]
     trials = [(trial["outcome"], trial["settings"]["batch_size"]) for trial in document["trials"]]
     assert trials.count(("ok", 32)) == 2
     assert trials.count(("infrastructure", 64)) == 1

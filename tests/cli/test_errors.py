@@ -43,6 +43,36 @@ def test_a_mistake_is_named_with_its_remedy_and_exits_with_2(
     assert "Traceback" not in completed.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["throughput", "plan", "loader", "stalls", "anatomy", "switches", "scale", "noise-scale", "find", "verify"],
+)
+def test_a_trial_of_no_length_is_refused_by_every_command_that_has_the_option(tmp_path: Path, command: str) -> None:
+    model = ["--model", "mlp:64"]
+    needed = {
+        "plan": ["--examples", "9", "--epochs", "1"],
+        "verify": ["best.toml"],
+        "stalls": [*model, "--data", "digits:", "--workers", "1"],
+        "anatomy": model,
+        "switches": model,
+    }
+    given = needed.get(command, [])
+    typed = run(tmp_path, command, *given, "--trial-seconds", "0")
+    (tmp_path / "traindyno.toml").write_text("trial-seconds = 0\n")
+    written = run(tmp_path, command, *given)
+    for refused in (typed, written):
+        assert refused.returncode == 2, refused.stderr
+        assert "nothing can be measured (option --trial-seconds)" in refused.stderr
+        assert "write a time above 0, such as 5s" in refused.stderr
+
+
+@pytest.mark.parametrize("option", ["--step-timeout", "--trial-timeout", "--validate-for"])
+def test_a_limit_that_leaves_no_time_is_refused(tmp_path: Path, option: str) -> None:
+    completed = run(tmp_path, "plan", "--examples", "9", "--epochs", "1", option, "0s")
+    assert completed.returncode == 2
+    assert f"nothing can be measured (option {option})" in completed.stderr
+
+
 def test_with_json_an_error_is_exactly_one_document(tmp_path: Path) -> None:
     completed = run(tmp_path, "throughput", "--batch-size", "x", "--json")
     content = document(completed)

@@ -50,6 +50,14 @@ def test_without_a_study_the_error_says_how_one_begins(tmp_path: Path) -> None:
     assert "hint: begin one with `traindyno round run FILE`, or wait for one with --wait 10m" in nothing.stderr
 
 
+@pytest.mark.parametrize("wait", [(), ("--wait", "1s")])
+def test_a_store_that_is_not_there_is_not_made_by_looking_into_it(tmp_path: Path, wait: tuple[str, ...]) -> None:
+    refused = run(tmp_path, "join", "--store", "mistyped.db", *wait)
+    assert refused.returncode == 1
+    assert "there is no store at mistyped.db" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("store", ["postgresql://ada:hunter2@127.0.0.1:9/runs", "mysql://ada:hunter2@db/runs"])
 def test_an_error_of_the_store_shows_no_password(tmp_path: Path, store: str) -> None:
     for as_json in ((), ("--json",)):

@@ -3,8 +3,12 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from cli.command_line import document, run, run_apart
+from traindyno.cli.output import Output
+from traindyno.core.answers import Document
+from traindyno.report.exports import Exporter
 
 SIMULATED = ("scale", "--model", "torchvision:resnet50", "--runner", "simulated:latency=0.0005", "--no-report")
 
@@ -23,6 +27,16 @@ def test_the_last_line_is_the_answer_and_every_trial_names_its_devices(tmp_path:
     completed = run(tmp_path, *SIMULATED, "--devices", "1,2", "--batch-per-device", "64")
     assert completed.stdout.splitlines()[-1].startswith("Recommended: 2 devices, batch 64 each and 128 in all")
     assert "batch 128, 2 devices of 64 each: " in completed.stderr
+
+
+def test_an_answer_that_lacks_points_for_want_of_a_machine_is_printed_and_exits_with_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    output = Output(as_json=True, quiet=True, verbose=False, exporter=Exporter.prepare({}))
+    lost = Document(command="scale", study=None, answer=None, state="interrupted", machine_lost=True)
+    assert output.deliver(lost) == 1
+    assert '"machine_lost": true' in capsys.readouterr().out
+    assert output.deliver(replace(lost, machine_lost=False)) == 0, "a time budget is the user's own"
 
 
 def test_a_study_is_shown_again(tmp_path: Path) -> None:

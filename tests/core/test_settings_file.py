@@ -70,6 +70,8 @@ FILES = st.builds(
     confirmed=st.none() | st.booleans(),
     simulated=st.none() | st.booleans(),
     study=st.none() | TEXTS,
+    objective=st.none() | st.sampled_from(["throughput", "time-to-accuracy"]),
+    learning_gain=st.none() | GAINS,
 )
 
 
@@ -178,6 +180,19 @@ def test_a_file_without_the_two_leaves_open_how_far_its_gain_can_be_trusted() ->
     assert (file.confirmed, file.simulated) == (None, None)
 
 
+SOONER: dict[str, Any] = {"objective": "time-to-accuracy", "learning_gain": 6.1}
+
+
+def test_a_search_for_the_time_to_a_loss_says_so_and_what_of_its_gain_is_predicted() -> None:
+    told = head_of(**SOONER)
+    assert told.startswith("Settings to train with, found by `traindyno find --objective time-to-accuracy`: 6.10 times")
+    assert "6.10 times as fast to the same loss as the baseline, as gradient noise predicts; " in told
+    assert "7.83 times its examples per second (95 % interval 7.74 to 7.92)." in told
+    at_own_batch = head_of(settings={"batch_size": 256, "num_workers": 4}, **SOONER)
+    assert "(95 % interval 7.74 to 7.92), and at the same batch that much sooner at the same loss." in at_own_batch
+    assert "predicts" not in at_own_batch
+
+
 def test_another_batch_than_the_baseline_s_says_so_in_the_first_lines() -> None:
     assert "ANOTHER BATCH: 512 instead of 256. Learning rate" in head_of()
     assert "ANOTHER BATCH" not in head_of(settings={"batch_size": 256})
@@ -190,8 +205,17 @@ def test_a_file_that_changes_nothing_promises_nothing_in_its_first_lines() -> No
     assert "times as fast" not in told
 
 
+def test_a_file_that_changes_nothing_says_where_no_rounds_were_run() -> None:
+    assert FOUND.baseline is not None
+    own = msgspec.to_builtins(FOUND.baseline.settings)
+    unchanged = msgspec.structs.replace(FOUND, settings=own, data=FOUND.baseline.data, confirmed=False)
+    assert "# NOT CONFIRMED: no repeated rounds were run." in format_settings_file(unchanged)
+
+
 def test_no_comment_is_too_long_for_a_page() -> None:
-    text = format_settings_file(msgspec.structs.replace(FOUND, confirmed=False, simulated=True))
+    doubted = msgspec.structs.replace(FOUND, confirmed=False, simulated=True)
+    files = (doubted, msgspec.structs.replace(doubted, **SOONER))
+    text = "".join(format_settings_file(file) for file in files)
     assert max(len(line) for line in text.splitlines() if line.startswith("#")) <= 92
 
 

@@ -153,6 +153,12 @@ def test_a_command_s_page_names_exactly_its_options_with_their_defaults(name: st
             assert f"`{option.default}`" in documented[option.opts[-1]]
 
 
+def test_the_commands_page_counts_and_lists_all_commands() -> None:
+    assert f"has {len(COMMANDS)} commands" in COMMANDS_PAGE
+    first_table = COMMANDS_PAGE.partition("\n## ")[0]
+    assert re.findall(r"^\| \[`([a-z-]+)`\]", first_table, re.MULTILINE) == list(COMMANDS)
+
+
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for link in links(page.read_text()):

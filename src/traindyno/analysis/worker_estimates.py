@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from traindyno.analysis.loader_parts import LoaderParts, measured_seconds
+from traindyno.analysis.sustained import sustained
 from traindyno.core.base import Record
 from traindyno.core.records import Settings, TrialRecord
 
@@ -71,9 +72,9 @@ def forecast_alone(parts: LoaderParts, counts: Sequence[int], settings: Settings
 
 def _measured(record: TrialRecord) -> Estimate:
     assert record.measurement is not None
-    low, high = record.measurement.ci95
-    seconds = measured_seconds(record)
-    return Estimate(num_workers=record.spec.settings.num_workers, seconds=seconds, low=low, high=high, measured=True)
+    found = sustained(record.measurement)
+    (low, high), workers = found.ci95, record.spec.settings.num_workers
+    return Estimate(num_workers=workers, seconds=found.step_seconds, low=low, high=high, measured=True)
 
 
 def _simulated(known: Known, settings: Settings) -> Estimate:

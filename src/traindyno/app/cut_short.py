@@ -5,7 +5,8 @@ import msgspec
 from traindyno.core.learning import FIRST_STEP
 from traindyno.core.records import TrialRecord
 
-WORDS = {"budget": "The time budget ended", "interrupted": "The study was stopped", "machines": "A machine was lost"}
+MACHINE_LOST = "machines"
+WORDS = {"budget": "The time budget ended", "interrupted": "The study was stopped", MACHINE_LOST: "A machine was lost"}
 
 
 def cut_warning(cut: str, trials: int) -> str:

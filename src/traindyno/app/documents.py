@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from traindyno.app.cut_short import cut_warning
+from traindyno.app.cut_short import MACHINE_LOST, cut_warning
 from traindyno.app.held_study import HeldStudy
 from traindyno.core.answers import Document
 from traindyno.core.codec import plain
@@ -14,8 +14,8 @@ def finished_document(
     study: HeldStudy, request: Request, answer: Any, warnings: tuple[str, ...], hint: str | None
 ) -> Document:
     """Commit the answer and give the whole document. A study that was cut short says how to go on."""
-    if study.workshop.neighbour is not None:
-        warnings = (f"Not alone: {study.workshop.neighbour}. Numbers measured side by side mean little.", *warnings)
+    if (not_alone := study.workshop.not_alone) is not None:
+        warnings = (not_alone, *warnings)
     if study.cut is not None:
         warnings = (cut_warning(study.cut, len(study.records)), *warnings)
     state = study.finish(answer, warnings)
@@ -31,4 +31,5 @@ def finished_document(
         state=state,
         hint=study.resume_command if study.cut else hint,
         interrupted=study.cut == "interrupted",
+        machine_lost=study.cut == MACHINE_LOST,
     )

@@ -7,6 +7,7 @@ import msgspec
 
 from traindyno.analysis.cautions import cautions
 from traindyno.analysis.find.answer import conclude_find
+from traindyno.analysis.find.steadiness import disagreements
 from traindyno.analysis.loader_budget import LoaderRoom
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.app.context import Context
@@ -47,7 +48,7 @@ def find(request: FindRequest, context: Context, settings_path: Path | None = No
             study.workshop = replace(workshop, runner=_runner(study, request, context))
             answer = _searched(study, request, context)
             hint = find_hint(study, request, answer, context, settings_path)
-            warnings = (*cautions(study.records), *_untold(request, answer))
+            warnings = (*cautions(study.records), *disagreements(study.records), *_untold(request, answer))
             document = finished_document(study, request, answer, warnings, hint)
             return msgspec.structs.replace(document, hint=hint)
 

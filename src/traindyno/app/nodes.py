@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from traindyno.app.context import Context
+from traindyno.app.cut_short import MACHINE_LOST
 from traindyno.app.node_checks import TOKEN_VARIABLE, refusal, token_from, unlike_machines
 from traindyno.app.study import Study
 from traindyno.app.workshop import Workshop, deadlines
@@ -30,7 +31,6 @@ from traindyno.runner.nodes import RETURN_SECONDS, NodesRunner
 from traindyno.search.strategy import Proposal, Strategy
 
 GATHER_SECONDS = 600.0
-LOST_CUT = "machines"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Machines:
         study.records[:] = [record for record in study.records if not _lost_with_a_machine(record)]
         history = study.drive(_Bearing(strategy, self.runner))
         if self.runner.missing and study.cut is None:
-            study.cut = LOST_CUT
+            study.cut = MACHINE_LOST
         return history
 
 

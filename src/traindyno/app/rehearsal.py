@@ -2,11 +2,13 @@
 
 import math
 import shlex
+from collections.abc import Sequence
 
 import msgspec
 
 from traindyno.analysis.commands import settings_words
 from traindyno.analysis.loader_budget import LoaderRoom
+from traindyno.analysis.rounds.proof_cost import expected_seconds
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.analysis.worker_choice import grid_counts
 from traindyno.app.accuracy import accuracy_plan, check_accuracy, plan_lines
@@ -18,6 +20,7 @@ from traindyno.app.loader import loader_strategy, loader_template
 from traindyno.app.loader_workload import check_loader, data_of, has_data, usable_cpus
 from traindyno.app.noise_scale import check_noise_scale, noise_plan
 from traindyno.app.noise_scale import plan_lines as noise_lines
+from traindyno.app.rounds.adopt_plan import planned_proof, proof_lines
 from traindyno.app.rounds.plan import round_lines
 from traindyno.app.rounds.requests import check_round_request
 from traindyno.app.rounds.run import question_of
@@ -39,10 +42,12 @@ from traindyno.app.trial_costs import (
 from traindyno.app.verify import check_verify, settled_verify, verify_plan
 from traindyno.app.workshop import settle
 from traindyno.core.answers import Rehearsal
+from traindyno.core.answers.rounds import AdoptRehearsal
 from traindyno.core.learning import Recipe
 from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
 from traindyno.core.requests import (
     AccuracyRequest,
+    AdoptRequest,
     AnatomyRequest,
     Bench,
     FindRequest,
@@ -276,6 +281,22 @@ def rehearse_round(request: RoundRequest) -> Rehearsal:
     seconds = math.inf if budget is None else budget
     lines = [f"round {request.round.name}: {question_of(request.round)}", *round_lines(request), f"{runs}, {limit}"]
     return _told("round run", bench, bench.precision, expected or 0, seconds, lines)
+
+
+def rehearse_adopt(request: AdoptRequest, store: str, remarks: Sequence[str] = ()) -> AdoptRehearsal:
+    """The fresh seeds of every candidate; the round's own runs tell how long they take."""
+    bench, rows = _settled(request.bench), planned_proof(request, store)
+    budget, to_go = bench.time_budget_seconds, sum(row.runs_to_go for row in rows)
+    seconds = math.inf if budget is None else budget
+    told = _told("round adopt", bench, bench.precision, to_go, seconds, proof_lines(request, rows, remarks))
+    return AdoptRehearsal(
+        **msgspec.structs.asdict(told),
+        round=request.round_study,
+        incumbent=rows[0],
+        candidates=rows[1:],
+        seeds=request.looks[-1],
+        expected_seconds=expected_seconds(rows),
+    )
 
 
 def rehearse_scale(request: ScaleRequest) -> Rehearsal:

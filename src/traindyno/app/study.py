@@ -33,7 +33,8 @@ class Study(HeldStudy):
 
     def __init__(self, workshop: Workshop, row: StudyRow, context: Context, title: str) -> None:
         committed = workshop.ledger.trials(row.id)
-        self._done = _settled(committed)
+        self._done = _settled(committed, over=row.state == "done")
+        self._again = {record.spec.key for record in committed} - {record.spec.key for record in self._done}
         self._cut_short = [record for record in committed if record.outcome is Outcome.INTERRUPTED]
         self._resumed = len(self._done)
         super().__init__(workshop, row, context, title)
@@ -99,7 +100,8 @@ class Study(HeldStudy):
 
     def _leased(self, proposal: Proposal) -> Attempt:
         """The proposed trial in our own hands."""
-        ledger, ordinal, goes_on = self.workshop.ledger, len(self._done) + 1, proposal.spec.checkpoints is not None
+        ledger, ordinal = self.workshop.ledger, len(self._done) + 1
+        goes_on = proposal.spec.checkpoints is not None or proposal.spec.key in self._again
         trial_id = ledger.enqueue(self.row.id, proposal.spec, ordinal)
         lease = ledger.lease(trial_id, self._owner, LEASE_SECONDS, goes_on=goes_on)
         if lease is None:
@@ -174,15 +176,19 @@ class Study(HeldStudy):
             )
 
 
-def _settled(committed: list[TrialRecord]) -> list[TrialRecord]:
-    """The trials that a resumed study takes as they are.
+def _settled(committed: list[TrialRecord], over: bool) -> list[TrialRecord]:
+    """The trials that a resumed study takes as they are; `over` says that it came to its answer before.
 
-    One that was killed, or could not start, is tried again if it is the last: the study may have ended by it. If the
-    study went on after it, it had given up trying, and what came later rests on that. A run with checkpoints of its
-    own goes on from them, however it ended before its end.
+    One that was killed, or could not start, is tried again if it is the last: the study may have ended by it. So is
+    the user's own error that ended the study: its cause may be mended by now. If the study went on after it, it had
+    given up trying, and what came later rests on that. A run with checkpoints of its own goes on from them, however it
+    ended before its end.
     """
     told = [record for record in committed if record.outcome is not Outcome.INTERRUPTED]
-    return told[:-1] if told and (told[-1].outcome in REPEATABLE or _goes_on(told[-1])) else told
+    if not told:
+        return told
+    mended = stops_study(told[-1]) and not over
+    return told[:-1] if mended or told[-1].outcome in REPEATABLE or _goes_on(told[-1]) else told
 
 
 def _goes_on(record: TrialRecord) -> bool:
@@ -205,6 +211,8 @@ def open_study(workshop: Workshop, context: Context, request: Request, title: st
     study = Study(workshop, row, context, title)
     resumed = len(study.records)
     context.emit(StudyStarted(study=row.name, command=command, title=title, resumed_trials=resumed))
+    if workshop.not_alone is not None:
+        context.emit(Notice(level="warning", text=workshop.not_alone))
     with study.held():
         yield study
 

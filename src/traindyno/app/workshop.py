@@ -21,6 +21,7 @@ from traindyno.runner.protocol import Deadlines, Runner
 from traindyno.store.ledger import Ledger
 
 SIMULATED_DEVICE = "simulated"
+HIDDEN_FOLDER, LOGS = ".traindyno", "logs"
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,20 @@ class Workshop:
     neighbour: str | None = None
 
     @property
+    def not_alone(self) -> str | None:
+        """The warning to give where another traindyno measures on the same CPU."""
+        told = f"Not alone: {self.neighbour}. Numbers measured side by side mean little."
+        return None if self.neighbour is None else told
+
+    @property
     def hidden_folder(self) -> Path:
         """Where things are kept that people rarely look at: beside the ledger, or here if that is on a server."""
-        return self.ledger.folder / ".traindyno"
+        return self.ledger.folder / HIDDEN_FOLDER
 
     @property
     def log_folder(self) -> Path:
         """Where trials' output goes."""
-        return self.hidden_folder / "logs"
+        return self.hidden_folder / LOGS
 
 
 @contextmanager

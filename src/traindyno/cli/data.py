@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from traindyno.cli.counting import working
+from traindyno.cli.groups import GroupWithDefaults
 from traindyno.cli.json_frame import print_answer
 from traindyno.cli.output import EXIT_DONE, EXIT_FAILED
 from traindyno.cli.parameters import SHARE
@@ -20,19 +21,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 DEFAULT_QUALITY = 90
 
 
-class DataGroup(click.Group):
-    """Its commands take what `traindyno.toml` says for all commands, and in a table of their own: `["data make"]`."""
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from traindyno.cli.main import project_defaults
-
-        command = super().get_command(ctx, cmd_name)
-        if command is not None:
-            defaults = project_defaults(command, f"data {cmd_name}")
-            command.context_settings = {**command.context_settings, "default_map": defaults}
-        return command
-
-
 def _work_options(function: F) -> F:
     function = click.option("-q", "--quiet", is_flag=True, help="No progress, warnings only.")(function)
     function = click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document.")(function)
@@ -41,7 +29,7 @@ def _work_options(function: F) -> F:
     )(function)
 
 
-@click.group("data", cls=DataGroup, invoke_without_command=True)
+@click.group("data", cls=GroupWithDefaults, invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
     """Make sets of images, and prepare sets for fast loading."""

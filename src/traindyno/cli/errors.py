@@ -12,7 +12,7 @@ from traindyno.core.errors import TraindynoError
 
 INTERRUPTED = 130
 GROUPS = ("data", "round")
-"""Commands that consist of others."""
+"""Commands that consist of others; `studies` is also one by itself."""
 
 
 def report_error(error: BaseException, arguments: Sequence[str]) -> int:
@@ -42,7 +42,8 @@ def _print_document(arguments: Sequence[str], message: str, hint: str | None) ->
 def _command(arguments: Sequence[str]) -> str | None:
     """`throughput`, or `data make`: as the documents of these commands name themselves."""
     words = [word for word in arguments if not word.startswith("-")]
-    return " ".join(words[: 2 if words[0] in GROUPS else 1]) if words else None
+    has_two = words[:1] in [[group] for group in GROUPS] or words[:2] == ["studies", "delete"]
+    return " ".join(words[: 2 if has_two else 1]) if words else None
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

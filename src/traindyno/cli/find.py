@@ -16,7 +16,7 @@ from traindyno.cli.options import (
     workload_options,
 )
 from traindyno.cli.output import Output, output_options, report_option, toml_option
-from traindyno.cli.parameters import BATCH_RANGE, DURATION, SHARE
+from traindyno.cli.parameters import BATCH_RANGE, MEASURING, SHARE
 from traindyno.cli.setting_options import given_settings, setting_options, take_settings
 from traindyno.core.keeping import parse_keep
 from traindyno.core.requests import FindRequest
@@ -75,7 +75,7 @@ from traindyno.core.requests import FindRequest
     help="Rounds of the best with the baseline at the end, at least two; intervals cover how far processes vary.",
 )  # fmt: skip
 @click.option(
-    "--trial-seconds", type=DURATION, default="3s", show_default=True, metavar="TIME",
+    "--trial-seconds", type=MEASURING, default="3s", show_default=True, metavar="TIME",
     help="Longest measuring time of one trial that does not become precise.",
 )  # fmt: skip
 @local_ranks_option

@@ -41,7 +41,7 @@ COMMANDS = {
     "compare": ("traindyno.cli.compare", "Set two studies or exported files side by side."),
     "data": ("traindyno.cli.data", "Make sets of images, and prepare sets for fast loading."),
     "doctor": ("traindyno.cli.doctor", "Examine this machine and say what would spoil a measurement."),
-    "studies": ("traindyno.cli.studies", "List the studies in the store."),
+    "studies": ("traindyno.cli.studies", "List the studies in the store, or delete some."),
     "show": ("traindyno.cli.show", "Print a study's answer again."),
     "report": ("traindyno.cli.report", "Write a study's report: HTML, PNG, CSV, Markdown or JSON."),
     "resume": ("traindyno.cli.resume", "Finish a study that was cut off."),

@@ -7,7 +7,7 @@ import click
 from traindyno.cli.embedded import with_embedded_learning
 from traindyno.cli.options import bench_options, learning_workload_options, take_bench, take_workload
 from traindyno.cli.output import Output, output_options, report_option
-from traindyno.cli.parameters import DURATION, SWEEP
+from traindyno.cli.parameters import MEASURING, SWEEP
 from traindyno.cli.recipe_options import recipe_options, take_recipe
 from traindyno.cli.setting_options import setting_options, take_settings
 from traindyno.core.learning import NoisePlan
@@ -42,7 +42,7 @@ EMBEDDED = {"epochs": 5.0, "schedule": "constant"}
 @click.option("--largest", type=click.IntRange(1), metavar="N", help="Largest batch of the default --curve-sizes.")
 @click.option("--repeats", type=int, default=2, show_default=True, help="Fresh processes in which each size is timed.")
 @click.option(
-    "--trial-seconds", type=DURATION, default="2s", show_default=True, metavar="TIME",
+    "--trial-seconds", type=MEASURING, default="2s", show_default=True, metavar="TIME",
     help="Longest measuring time of one size that does not become precise.",
 )  # fmt: skip
 @bench_options

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from traindyno.app.context import DEFAULT_STORE
-from traindyno.cli.parameters import DURATION, MEMORY
+from traindyno.cli.parameters import DURATION, MEASURING, MEMORY
 from traindyno.core.errors import UsageError
 from traindyno.core.records import WorkloadSpec
 from traindyno.core.requests import Bench
@@ -73,8 +73,8 @@ _LIMITS = (
         "--memory-limit", type=MEMORY, metavar="BYTES",
         help="Memory a trial may take. [default: all of a GPU; half of what is free on a CPU]",
     ),
-    click.option("--step-timeout", type=DURATION, metavar="TIME", help="A step that takes longer is a hang."),
-    click.option("--trial-timeout", type=DURATION, metavar="TIME", help="Limit of one whole trial. [default: 1h]"),
+    click.option("--step-timeout", type=MEASURING, metavar="TIME", help="A step that takes longer is a hang."),
+    click.option("--trial-timeout", type=MEASURING, metavar="TIME", help="Limit of one whole trial. [default: 1h]"),
     click.option(
         "--runner", default="fork", show_default=True, metavar="RUNNER", help="fork, spawn or simulated[:limit=N,...]."
     ),
@@ -82,7 +82,7 @@ _LIMITS = (
 )  # fmt: skip
 _NAME = click.option("--name", metavar="NAME", help="Name of the study. [default: made from the command and the time]")
 TRIAL_SECONDS: Callable[[Any], Any] = click.option(
-    "--trial-seconds", type=DURATION, default="5s", show_default=True, metavar="TIME",
+    "--trial-seconds", type=MEASURING, default="5s", show_default=True, metavar="TIME",
     help="Longest measuring time of one trial that does not become precise.",
 )  # fmt: skip
 _LOCAL_RANKS = click.option(

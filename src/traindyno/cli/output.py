@@ -68,10 +68,10 @@ class Output:
         return cls(values.pop("as_json"), values.pop("quiet"), values.pop("verbose"), exporter, folder)
 
     def deliver(self, document: Document) -> int:
-        """Export, print, and return the exit code."""
+        """Export, print, and return the exit code. What the loss of a machine left unmeasured was asked for."""
         document = self._with_report(document)
         self._print(document)
-        if not self._exported(document):
+        if not self._exported(document) or document.machine_lost:
             return EXIT_FAILED
         return EXIT_INTERRUPTED if document.interrupted else EXIT_DONE
 

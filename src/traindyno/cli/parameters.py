@@ -1,5 +1,6 @@
 """Types of option values: durations, memory, shares, prices, sweeps. Mistakes are told in the product's own words."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,17 @@ class Parsed(click.ParamType[Any]):
             raise UsageError(error.message + option, error.hint) from None
 
 
+class Measuring(Parsed):
+    """How long something is measured, which is some time; also where the project file has it as a number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        seconds = super().convert(value, param, ctx)
+        if not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+            option = f" (option {param.opts[-1]})" if param is not None else ""
+            raise UsageError(f"in {value!r} nothing can be measured{option}", "write a time above 0, such as 5s")
+        return seconds
+
+
 def parse_counts(text: str) -> tuple[int, ...]:
     """`0,1,2,4`: whole numbers, each once and in order."""
     parts = [part.strip() for part in text.split(",")]
@@ -36,6 +48,7 @@ def parse_counts(text: str) -> tuple[int, ...]:
 
 
 DURATION = Parsed("duration", parse_seconds)
+MEASURING = Measuring("duration", parse_seconds)
 MEMORY = Parsed("memory", parse_bytes)
 SHARE = Parsed("share", parse_share)
 PRICE = Parsed("price", parse_price)

@@ -9,11 +9,11 @@ from traindyno.cli.curve_options import curve_options, take_curve
 from traindyno.cli.embedded import with_embedded
 from traindyno.cli.options import bench_options, workload_options
 from traindyno.cli.output import Output, output_options, report_option
-from traindyno.cli.parameters import DURATION, PRICE
+from traindyno.cli.parameters import MEASURING, PRICE
 from traindyno.core.errors import UsageError
 from traindyno.core.requests import PlanRequest
 
-MEASURING = (
+OF_MEASURING = (
     *("data", "skip_bad", "image_size", "classes", "optimizer", "mode", "conv1_stride"),
     *("sweep", "repeats", "refine", "trial_seconds", "margin"),
     *("device", "precision", "seed", "time_budget", "memory_limit", "step_timeout", "trial_timeout", "runner"),
@@ -31,7 +31,7 @@ MEASURING = (
 @click.option("--price-per-hour", type=PRICE, metavar="PRICE", help="Price of this machine.")
 @click.option("--validate", is_flag=True, help="Train a while and print how far the prediction was off.")
 @click.option(
-    "--validate-for", type=DURATION, default="60s", show_default=True, metavar="TIME",
+    "--validate-for", type=MEASURING, default="60s", show_default=True, metavar="TIME",
     help="Shortest validating run; an epoch if that is longer.",
 )  # fmt: skip
 @click.option(
@@ -64,7 +64,7 @@ def command(
 
     named_again = _named_again(model) if from_study and model and values["validate"] else ()
     if from_study:
-        _refuse_measuring_options(context, MEASURING if named_again else ("model", *MEASURING))
+        _refuse_measuring_options(context, OF_MEASURING if named_again else ("model", *OF_MEASURING))
     if not values["validate"] and context.get_parameter_source("validate_for") is ParameterSource.COMMANDLINE:
         raise UsageError("--validate-for says how long, but not that", "add --validate")
     output = Output.take(values, store)

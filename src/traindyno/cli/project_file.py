@@ -17,8 +17,14 @@ PROJECT_FILE = "traindyno.toml"
 # Here `--model` is the user's word that code may run again; a file cannot give it.
 NAMES_CODE_AGAIN = ("resume", "verify", "agent", "join")
 # What a key at the top means elsewhere is not what it means here: the classes of a model, and those of a set; the data
-# and the time of a study, and what replaces those of a file or of a study that has its own.
-MEANT_OTHERWISE = {"data make": ("classes",), "verify": ("data",), "resume": ("time-budget",)}
+# and the time of a study, and what replaces those of a file or of a study that has its own; to take what is proposed,
+# and to delete what is named.
+MEANT_OTHERWISE = {
+    "data make": ("classes",),
+    "verify": ("data",),
+    "resume": ("time-budget",),
+    "studies delete": ("yes",),
+}
 
 
 def default_map(command: click.Command, name: str, known_commands: Collection[str]) -> dict[str, Any]:

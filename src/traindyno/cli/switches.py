@@ -6,7 +6,7 @@ import click
 
 from traindyno.cli.options import bench_options, take_bench, take_workload, workload_options
 from traindyno.cli.output import Output, output_options, report_option
-from traindyno.cli.parameters import DURATION
+from traindyno.cli.parameters import MEASURING
 from traindyno.cli.setting_options import setting_options, take_settings
 from traindyno.core.requests import SwitchesRequest
 
@@ -30,7 +30,7 @@ from traindyno.core.requests import SwitchesRequest
     help="Pairs of fresh processes per switch; the intervals cover the variation between them.",
 )  # fmt: skip
 @click.option(
-    "--trial-seconds", type=DURATION, default="3s", show_default=True, metavar="TIME",
+    "--trial-seconds", type=MEASURING, default="3s", show_default=True, metavar="TIME",
     help="Longest measuring time of one pair that does not become precise.",
 )  # fmt: skip
 @bench_options

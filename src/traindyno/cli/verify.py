@@ -6,7 +6,7 @@ import click
 
 from traindyno.cli.options import bench_options_without_precision, take_bench
 from traindyno.cli.output import Output, output_options, report_option
-from traindyno.cli.parameters import DURATION
+from traindyno.cli.parameters import MEASURING
 
 
 @click.command("verify")
@@ -21,7 +21,7 @@ from traindyno.cli.parameters import DURATION
     help="Rounds of both; the intervals cover the variation between processes.",
 )  # fmt: skip
 @click.option(
-    "--trial-seconds", type=DURATION, default="3s", show_default=True, metavar="TIME",
+    "--trial-seconds", type=MEASURING, default="3s", show_default=True, metavar="TIME",
     help="Longest measuring time of one trial that does not become precise.",
 )  # fmt: skip
 @bench_options_without_precision

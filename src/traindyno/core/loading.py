@@ -54,10 +54,11 @@ class Loading(Record, frozen=True):
     """What loading cost in one trial. Unknown is null, never zero.
 
     `start_up_seconds` runs from asking for the first batch to having it; `next_epoch_seconds` is the same at the start
-    of a later epoch; `fill_seconds` is the part of it that a shuffle buffer took. `wait_seconds` is what a step waited
-    for its batch, `worker_cpu_seconds` what the workers together computed per batch. `cached_share` is the share of
-    the data's pages found in the page cache when the clock started. `most_workers` is how many workers can share the
-    data, where that is limited.
+    of a later epoch; `fill_seconds` is the part of it that a shuffle buffer took. `resident_step_seconds` and
+    `wait_seconds`, what a step waited for its batch, are means over all steps; `worker_cpu_seconds` is what the workers
+    together computed per batch. `cached_share` is the share of the data's pages found in the page cache when the clock
+    started; of several cold passes, the largest. `most_workers` is how many workers can share the data, where that is
+    limited.
     """
 
     start_up_seconds: float | None = None

@@ -43,7 +43,10 @@ REMEDIES: dict[Outcome, str] = {
     Outcome.KILLED: "Something outside traindyno killed the trial: check the system log, then run the study again.",
     Outcome.USER_ERROR: "The model's or job's own code raised: mend it at the last line of the traceback.",
     Outcome.DATA_ERROR: "Reading the data raised: mend the file or dataset named in the traceback.",
-    Outcome.NONFINITE: "The loss became NaN or infinite: lower the learning rate or use a wider precision.",
+    Outcome.NONFINITE: (
+        "Look for NaN in the data and in what model and loss return; where it comes only after some steps, lower the "
+        "optimiser's learning rate or use a wider precision."
+    ),
     Outcome.INTERRUPTED: "The study was stopped: continue it with `traindyno resume`.",
     Outcome.INFRASTRUCTURE: "The trial could not be run: check disk space and permissions, then `traindyno doctor`.",
 }

@@ -228,6 +228,8 @@ class Pair(Record, frozen=True):
 class Measurement(Record, frozen=True):
     """What one trial found. `step_seconds` is the median block's time per step; of a pair, the candidate's.
 
+    Where batches are loaded or moved, it is the time of all counted blocks by their steps: of kinds `load`, `feed` and
+    `anatomy`, and of a `scale` that loaders feed.
     `losses` are those of every step, where a trial was made to tell them.
     """
 

@@ -13,6 +13,7 @@ USES = (
     'traindyno.apply("FILE", model, dataset, optimizer=...) sets them.',
     "The device is not named here: it is chosen where the settings are used.",
 )
+_UNCHANGED = "the baseline's own, for none faster were found."
 
 
 def head_lines(file: SettingsFile) -> Iterator[str]:
@@ -36,30 +37,55 @@ def _found(file: SettingsFile) -> Iterator[str]:
     if file.speedup is None:
         yield "Settings to train with."
     else:
-        yield "Settings to train with, found by `traindyno find`:"
-        yield (
-            _gain(file.speedup, file) if _changes_anything(file) else "the baseline's own, for none faster were found."
-        )
+        yield f"Settings to train with, found by `traindyno find{_option(file)}`:"
+        yield from _gain(file.speedup, file) if _changes_anything(file) else (_UNCHANGED,)
     if file.confirmed is False:
-        yield "NOT CONFIRMED: it rests on single runs, without rounds by turns with the baseline."
+        why = "it rests on single runs, without rounds by turns with the baseline"
+        yield f"NOT CONFIRMED: {why if _changes_anything(file) else 'no repeated rounds were run'}."
     if file.simulated:
         yield "SIMULATED: made up by the simulated runner, not measured."
 
 
-def _gain(speedup: float, file: SettingsFile) -> str:
-    told = f"{speedup:.2f} times as fast as the baseline"
+def _option(file: SettingsFile) -> str:
+    return "" if file.objective is None else f" --objective {file.objective}"
+
+
+def _gain(speedup: float, file: SettingsFile) -> Iterator[str]:
+    """As fast in what was looked for. At the baseline's own batch the same examples come to the same loss."""
+    if file.objective != "time-to-accuracy":
+        yield f"{speedup:.2f} times as fast as the baseline{_interval(file)}."
+    elif file.learning_gain is None or not _has_other_batch(file):
+        yield f"{speedup:.2f} times as fast as the baseline{_interval(file)},"
+        yield "and at the same batch that much sooner at the same loss."
+    else:
+        yield f"{file.learning_gain:.2f} times as fast to the same loss as the baseline, as gradient noise predicts;"
+        yield f"{speedup:.2f} times its examples per second{_interval(file)}."
+
+
+def _interval(file: SettingsFile) -> str:
     if file.speedup_ci95 is None:
-        return f"{told}."
+        return ""
     within = " within one process" if file.confirmed is False else ""
-    return f"{told} (95 % interval{within} {file.speedup_ci95[0]:.2f} to {file.speedup_ci95[1]:.2f})."
+    return f" (95 % interval{within} {file.speedup_ci95[0]:.2f} to {file.speedup_ci95[1]:.2f})"
+
+
+def gain_comment(file: SettingsFile) -> str:
+    """What the numbers of the last table count, and whose they are."""
+    if file.learning_gain is None:
+        return "How much faster than the baseline, and the study that measured it."
+    return "speedup is of examples per second; learning_gain of the time to the same loss, predicted."
 
 
 def _changes_anything(file: SettingsFile) -> bool:
     return file.baseline is None or file.data != file.baseline.data or bool(baseline_beside(file))
 
 
+def _has_other_batch(file: SettingsFile) -> bool:
+    own = file.settings.get("batch_size")
+    return file.baseline is not None and own not in (None, file.baseline.settings.batch_size)
+
+
 def _other_batch(file: SettingsFile) -> Iterator[str]:
-    batch_size = file.settings.get("batch_size")
-    if file.baseline is not None and batch_size not in (None, file.baseline.settings.batch_size):
-        yield f"ANOTHER BATCH: {batch_size} instead of {file.baseline.settings.batch_size}."
+    if file.baseline is not None and _has_other_batch(file):
+        yield f"ANOTHER BATCH: {file.settings['batch_size']} instead of {file.baseline.settings.batch_size}."
         yield "Learning rate, momentum and regularisation must be tuned to it."

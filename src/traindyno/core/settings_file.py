@@ -13,15 +13,24 @@ import msgspec
 
 from traindyno.core.errors import UsageError
 from traindyno.core.file_tables import checked_table, checked_tables
+from traindyno.core.learning import Objective
 from traindyno.core.records import Settings, WorkloadSpec
-from traindyno.core.settings_comments import baseline_beside, head_lines
+from traindyno.core.settings_comments import baseline_beside, gain_comment, head_lines
 from traindyno.core.settings_text import WHERE_DEVICES
 from traindyno.core.setups import SettingsFile, Setup
 from traindyno.core.toml_text import toml_lines
 
 LEAST = {"batch_size": 1, "num_workers": 0, "prefetch_factor": 1, "accumulation_steps": 1, "threads": 1, "devices": 1}
 LEAST_OF_WORKLOAD = {"image_size": 1, "classes": 1, "conv1_stride": 1}
-GAIN = {"speedup": float, "ci95": tuple[float, float], "confirmed": bool, "simulated": bool, "study": str}
+GAIN = {
+    "speedup": float,
+    "ci95": tuple[float, float],
+    "confirmed": bool,
+    "simulated": bool,
+    "study": str,
+    "objective": Objective,
+    "learning_gain": float,
+}
 SOURCE = {"data": str}
 SYNTHETIC = "synthetic:"
 TABLES = ("settings", "source", "workload", "baseline", "gain")
@@ -50,14 +59,17 @@ def parse_settings_file(text: str, name: str) -> SettingsFile:
         confirmed=gain.get("confirmed"),
         simulated=gain.get("simulated"),
         study=gain.get("study"),
+        objective=gain.get("objective"),
+        learning_gain=gain.get("learning_gain"),
     )
 
 
 def _checked_gain(gain: dict[str, Any], where: str) -> dict[str, Any]:
     """A gain is a positive number, and its interval has a lower and an upper end."""
-    speedup, ends = gain.get("speedup"), gain.get("ci95")
-    if speedup is not None and not 0 < speedup < math.inf:
-        raise UsageError(f"{where}: a speedup of {speedup} cannot be", "write a number above 0, such as 1.5")
+    ends = gain.get("ci95")
+    for name in ("speedup", "learning_gain"):
+        if (value := gain.get(name)) is not None and not 0 < value < math.inf:
+            raise UsageError(f"{where}: a {name} of {value} cannot be", "write a number above 0, such as 1.5")
     if ends is not None and not 0 <= ends[0] <= ends[1]:
         raise UsageError(f"{where}: {list(ends)} is no interval", "write its lower end first, such as [1.4, 1.6]")
     return gain
@@ -91,7 +103,7 @@ def format_settings_file(file: SettingsFile) -> str:
         _table("source", _source_fields(file), "Where the examples come from."),
         _table("workload", _fields(file.workload), "What the settings were found for; another may want others."),
         _table("baseline", _baseline_fields(file.baseline), "What they were compared with."),
-        _table("gain", _gain_fields(file), "How much faster than the baseline, and the study that measured it."),
+        _table("gain", _gain_fields(file), gain_comment(file)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -160,6 +172,8 @@ def _gain_fields(file: SettingsFile) -> dict[str, Any]:
         "confirmed": file.confirmed,
         "simulated": file.simulated,
         "study": file.study,
+        "objective": file.objective,
+        "learning_gain": file.learning_gain,
     }
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from traindyno.core.base import Record
+from traindyno.core.learning import Objective
 from traindyno.core.records import Settings, WorkloadSpec
 
 LOADER_SETTINGS = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers", "decoder")
@@ -33,8 +34,9 @@ class SettingsFile(Record, frozen=True):
     """What a settings file holds: `settings` to train with, and, if `find` wrote it, what they were found for.
 
     One file serves `find --baseline`, `verify` and `traindyno.apply`; only `verify` needs more than the settings.
-    `confirmed` is false where the gain rests on single processes, and `simulated` true where it was made up by the
-    simulated runner.
+    `speedup` is of examples per second. `objective` is null where that was looked for; `learning_gain` is how many
+    times as fast the same loss should be reached, which is predicted. `confirmed` is false where the gain rests on
+    single processes, and `simulated` true where it was made up by the simulated runner.
     """
 
     settings: dict[str, Any]
@@ -46,3 +48,5 @@ class SettingsFile(Record, frozen=True):
     confirmed: bool | None = None
     simulated: bool | None = None
     study: str | None = None
+    objective: Objective | None = None
+    learning_gain: float | None = None

@@ -1,56 +1,15 @@
-"""The ways to train that a `find` ends with, each under the name by which a reader knows it."""
+"""The ways to train that a `find` ends with: what their gains rest on, and their settings in words."""
 
 from collections.abc import Iterable
 from typing import Any
 
+from traindyno.analysis.find.placed import is_gain
 from traindyno.analysis.switch_candidates import value_words
 from traindyno.core.answers import Finalist, FindAnswer
-from traindyno.core.base import Record
 from traindyno.core.records import Settings
 from traindyno.report.wording import one_line
 
-BASELINE, RECOMMENDED, OWN, FREE = "baseline", "recommended", "at your batch", "with any batch"
-NEAR, OTHER = "near-equal", "runner-up"
 LONGEST_VALUE, LONGEST_TEXT = 80, 10_000
-
-
-class Placed(Record, frozen=True):
-    """A finalist and its name; `chosen` is what is recommended."""
-
-    label: str
-    finalist: Finalist
-    chosen: bool = False
-
-    @property
-    def known_by_label(self) -> bool:
-        """Whether its label says what it is; of others one must say how they differ."""
-        return self.label in (BASELINE, RECOMMENDED, OWN, FREE)
-
-
-def placed_finalists(answer: FindAnswer) -> tuple[Placed, ...]:
-    """Baseline, what is recommended, at the other batch, near-equals, and whatever else took part; each once."""
-    gained = [(RECOMMENDED, answer.recommended)] if is_gain(answer) else []
-    first = [(BASELINE, answer.baseline), *gained, *_at_other_batch(answer)]
-    near = _numbered(NEAR, _but(answer.near_equal, first))
-    others = _numbered(OTHER, _but(answer.finalists, [*first, *near]))
-    return tuple(
-        Placed(label=label, finalist=each, chosen=same_way(each, answer.recommended))
-        for label, each in (*first, *near, *others)
-    )
-
-
-def other_batch(answer: FindAnswer) -> Placed | None:
-    """Beside what is recommended at the user's batch the best with any, and the other way round."""
-    return next((Placed(label=label, finalist=each) for label, each in _at_other_batch(answer)), None)
-
-
-def same_way(one: Finalist, other: Finalist) -> bool:
-    return (one.data, one.settings) == (other.data, other.settings)
-
-
-def is_gain(answer: FindAnswer) -> bool:
-    """Whether anything is recommended but to stay with the baseline."""
-    return not same_way(answer.recommended, answer.baseline)
 
 
 def foretells_loss(answer: FindAnswer) -> bool:
@@ -91,21 +50,3 @@ def in_order(names: Iterable[str]) -> list[str]:
     """The data and these settings in their usual order, which a stored answer has not."""
     usual = Settings.__struct_fields__
     return ["data", *sorted(names, key=lambda name: usual.index(name) if name in usual else len(usual))]
-
-
-def _at_other_batch(answer: FindAnswer) -> list[tuple[str, Finalist]]:
-    named = (answer.baseline, answer.recommended)
-    ways = [(OWN, answer.at_own_batch), (FREE, answer.with_free_batch)]
-    return [(label, way) for label, way in ways if way is not None and not any(same_way(way, each) for each in named)]
-
-
-def _but(finalists: tuple[Finalist, ...], named: list[tuple[str, Finalist]]) -> list[Finalist]:
-    """Those that have no name yet."""
-    return [each for each in finalists if all(not same_way(each, other) for _, other in named)]
-
-
-def _numbered(label: str, finalists: list[Finalist]) -> list[tuple[str, Finalist]]:
-    """The label for each, with a number where there are several."""
-    if len(finalists) == 1:
-        return [(label, finalists[0])]
-    return [(f"{label} {place}", each) for place, each in enumerate(finalists, start=1)]

@@ -2,12 +2,13 @@
 
 import msgspec
 
+from traindyno.analysis.find.placed import is_gain
 from traindyno.core.answers import Document, Finalist, FindAnswer
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.settings_file import format_settings_file
 from traindyno.core.setups import SettingsFile, Setup
-from traindyno.report.finalists import faster_elsewhere, is_gain
+from traindyno.report.finalists import faster_elsewhere
 from traindyno.report.find_code import find_code
 from traindyno.report.view import Snippet
 from traindyno.report.wording import one_line
@@ -27,6 +28,8 @@ def settings_file_of(document: Document, way: Finalist | None = None) -> Setting
         confirmed=found.confirmed,
         simulated=answer.simulated,
         study=document.study,
+        objective=None if answer.objective == "throughput" else answer.objective,
+        learning_gain=found.learning_gain,
     )
 
 

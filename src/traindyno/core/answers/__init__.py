@@ -51,6 +51,7 @@ from traindyno.core.answers.loading import (
 )
 from traindyno.core.answers.rounds import (
     AdoptAnswer,
+    AdoptRehearsal,
     ArmRow,
     BestFound,
     BestOfK,
@@ -62,8 +63,10 @@ from traindyno.core.answers.rounds import (
     LedgerAnswer,
     LedgerEntry,
     Origin,
+    ProofRow,
     RangeProposal,
     RoundAnswer,
+    TargetEffect,
 )
 from traindyno.core.answers.scaling import BreakEven, Link, RankRow, ScaleAnswer, ScalePrediction, ScaleRow
 from traindyno.core.answers.steps import (
@@ -105,6 +108,7 @@ __all__ = [
     "AccuracyAnswer",
     "AccuracyRow",
     "AdoptAnswer",
+    "AdoptRehearsal",
     "AnatomyAnswer",
     "AnatomySize",
     "Answer",
@@ -144,6 +148,7 @@ __all__ = [
     "PhaseCost",
     "PlanAnswer",
     "PlanRow",
+    "ProofRow",
     "Quantity",
     "RangeProposal",
     "RankRow",
@@ -164,6 +169,7 @@ __all__ = [
     "SwitchEffect",
     "SwitchesAnswer",
     "TargetAnswer",
+    "TargetEffect",
     "TargetRow",
     "Throttle",
     "ThroughputAnswer",

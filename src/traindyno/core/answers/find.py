@@ -15,7 +15,8 @@ class Finalist(Record, frozen=True):
     `settings` are all of them, `changes` those that differ from the baseline's, `data` where the examples come from.
     `speedup` is against the baseline, round by round; without rounds it rests on single processes and `confirmed` is
     false. `cheaper_in` says what it saves beside what is recommended: memory, CPUs or changes of code.
-    `learning_rate_factor` is by rule for another batch than the baseline's.
+    `learning_rate_factor` is by rule for another batch than the baseline's. `steady` is false where a trial of it did
+    not become steady, or two of them disagree.
 
     Where the gradients' noise scale is known, `examples_needed` says how many times the baseline's examples the same
     loss takes at this batch, and `learning_gain` how many times as fast that makes it there. Both are predicted.
@@ -42,6 +43,7 @@ class Finalist(Record, frozen=True):
     examples_needed: float | None = None
     learning_gain: float | None = None
     learning_gain_ci95: Interval | None = None
+    steady: bool = True
 
     @property
     def worth(self) -> float:
@@ -57,7 +59,8 @@ class Attempt(Record, frozen=True):
     """Something that was tried, or looked at and not tried, with what came of it.
 
     `side` is what it would speed up: `data`, `step` or `batch`. `ratio` above 1 is faster than what it was tried on;
-    `predicted` says that it comes from the simulation and was not measured. `outcome` is one sentence.
+    `predicted` says that it comes from the simulation and was not measured. `within_process` says that `ci95` is of one
+    pair or one run, and does not cover how far processes differ. `outcome` is one sentence.
     """
 
     side: str
@@ -67,6 +70,7 @@ class Attempt(Record, frozen=True):
     ratio: float | None = None
     ci95: Interval | None = None
     predicted: bool = False
+    within_process: bool = False
     trials: int = 0
     seconds: float = 0.0
 

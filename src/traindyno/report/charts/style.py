@@ -1,6 +1,7 @@
 """What all charts share: colours that colour-blind readers can tell apart, sizes, and the batch axis."""
 
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ STAGE_COLORS = {"fetch": SKY, "decode": ORANGE, "augment": GREEN, "example": ORA
 WIDTH, HEIGHT, LOW_HEIGHT = 660, 290, 190
 LABEL_SIZE = 13
 TICK_PIXELS = 38
+LINE_LENGTH, MOST_LINES = 110, 3
 
 
 def tick_sizes(sizes: Iterable[int], important: Iterable[int | None] = ()) -> list[int]:
@@ -79,12 +81,18 @@ def chart_title(document: Document, text: str, alert: str | None = None, note: s
 
     loud = [part for part in ("SIMULATED, not measured" if is_simulated(document) else None, alert) if part]
     below = [*loud, device_name(document), note]
+    lines = _lines(" · ".join(part for part in below if part))
     return altair.TitleParams(
         text=one_line(text, 84),
-        subtitle=one_line(" · ".join(part for part in below if part), 110),
+        subtitle=lines[0] if len(lines) == 1 else lines,
         subtitleColor=RED if loud else GREY,
         subtitleFontWeight="bold" if loud else "normal",
     )
+
+
+def _lines(text: str) -> list[str]:
+    """A subtitle is a legend, so it goes on below instead of being cut."""
+    return textwrap.wrap(one_line(text, MOST_LINES * LINE_LENGTH), LINE_LENGTH) or [""]
 
 
 def panel_title(text: str) -> Any:

@@ -3,11 +3,11 @@
 from typing import Any
 
 from traindyno.core.answers import CurvePoint, Document, ThroughputAnswer
+from traindyno.report.charts.batch_mark import batch_mark
 from traindyno.report.charts.memory import memory_edge, memory_panel
 from traindyno.report.charts.style import (
     BLUE,
     GREEN,
-    GREY,
     HEIGHT,
     INK,
     LABEL_SIZE,
@@ -25,7 +25,7 @@ from traindyno.report.wording import known, one_line, rate
 
 SIGN_GAP = 1.4
 # An interval without end must not press the curve to the floor.
-FARTHEST_END = 1.6
+FARTHEST_END, AIR_ABOVE = 1.6, 1.2
 
 
 def throughput_chart(document: Document) -> dict[str, Any] | None:
@@ -53,13 +53,14 @@ def _rate_panel(answer: ThroughputAnswer, curve: list[CurvePoint], sizes: list[i
     x = batch_axis(sizes, (answer.recommended_batch, answer.best_batch), titled=False)
     highest = max(point.examples_per_second for point in curve)
     ends = [end for point in curve if known(end := point.ci95[1])]
-    y = rate_axis(highest, min(max([highest, *ends]), FARTHEST_END * highest) * 1.2)
-    layers = [*_edge(answer, sizes, x), *_saturation(answer, sizes, x), *_curve(curve, x, y)]
+    top = min(max([highest, *ends]), FARTHEST_END * highest)
+    y = rate_axis(highest, top * AIR_ABOVE)
+    layers = [*_edge(answer, sizes, x), *_saturation(answer, sizes, x), *_curve(curve, x, y, top)]
     return altair.layer(*layers, *_named(answer, curve, x, y)).properties(width=WIDTH, height=HEIGHT)
 
 
-def _curve(curve: list[CurvePoint], x: Any, y: Any) -> list[Any]:
-    """The line, the 95 % intervals, and the points; doubtful points are hollow and carry `(!)`."""
+def _curve(curve: list[CurvePoint], x: Any, y: Any, top: float) -> list[Any]:
+    """The line, the 95 % intervals, and the points; doubtful points are hollow and carry `(!)`, none above `top`."""
     import altair
 
     rows = [_row(point) for point in curve]
@@ -73,7 +74,8 @@ def _curve(curve: list[CurvePoint], x: Any, y: Any) -> list[Any]:
     line = base.mark_line(color=BLUE, strokeWidth=2).encode(x=x, y=y)
     points = base.mark_circle(color=BLUE, size=52, opacity=1).encode(x=x, y=y)
     hollow = doubtful.mark_point(color=BLUE, fill="white", size=62, strokeWidth=2, opacity=1).encode(x=x, y=y)
-    signed = altair.Chart(rows_data(_apart([row for row in rows if row["doubtful"]])))
+    signs = [row | {"sign": min(row["high"], top)} for row in _apart([row for row in rows if row["doubtful"]])]
+    signed = altair.Chart(rows_data(signs))
     sign = signed.mark_text(text="(!)", color=RED, fontSize=LABEL_SIZE, fontWeight="bold", dx=-9, dy=-15)
     return [
         band,
@@ -83,7 +85,7 @@ def _curve(curve: list[CurvePoint], x: Any, y: Any) -> list[Any]:
         cap.encode(y="high:Q"),
         points,
         hollow,
-        sign.encode(x=x, y="high:Q"),
+        sign.encode(x=x, y="sign:Q"),
     ]
 
 
@@ -129,23 +131,10 @@ def _named_row(answer: ThroughputAnswer, point: CurvePoint) -> dict[str, Any] | 
 
 
 def _saturation(answer: ThroughputAnswer, sizes: list[int], x: Any) -> list[Any]:
-    import altair
-
     start = answer.saturated_from
     if start is None or not min(sizes) <= start <= max(sizes):
         return []
-    left = start * start < min(sizes) * max(sizes)
-    chart = altair.Chart(rows_data([{"batch_size": start, "label": f"saturated from {start}"}]))
-    rule = chart.mark_rule(color=GREY, strokeDash=[5, 4], strokeWidth=1.5).encode(x=x)
-    text = chart.mark_text(
-        align="left" if left else "right",
-        baseline="top",
-        dx=6 if left else -6,
-        dy=4,
-        fontSize=LABEL_SIZE,
-        color=GREY,
-    )
-    return [rule, text.encode(x=x, y=altair.value(0), text="label:N")]
+    return batch_mark(start, f"saturated from {start}", sizes, x)
 
 
 def _edge(answer: ThroughputAnswer, sizes: list[int], x: Any) -> list[Any]:

@@ -1,8 +1,8 @@
 """Whether a gain still holds: what was promised, what was measured now, and the two ways to train side by side."""
 
+from traindyno.analysis.find.placed import BASELINE, RECOMMENDED
 from traindyno.core.answers import Document, Finalist, VerifyAnswer
 from traindyno.report.charts.verify import verify_chart
-from traindyno.report.finalists import BASELINE, RECOMMENDED
 from traindyno.report.view import Headline, Number, Row, Sheet, Table, Tone, View
 from traindyno.report.views.find_tables import FINALIST_COLUMNS, speed_words, way_cells
 from traindyno.report.views.find_words import interval_words
