@@ -11,10 +11,23 @@ from worker.data.tiny_sets import write_folder
 
 NAMES = [f"class{label}/{number}.jpg" for label in range(2) for number in range(4)]
 REAL = ("--model", "torchvision:squeezenet1_0", "--image-size", "32", "--device", "cpu", "--no-report")
+BRIEF = ("--trial-seconds", "0.2s")
 
 
 def test_a_study_without_its_data_is_measured_when_the_data_is_there(tmp_path: Path) -> None:
-    asked = ("throughput", *REAL, "--data", "folder:later", "--batch-size", "2", "--repeats", "1", "--name", "it")
+    asked = (
+        "throughput",
+        *REAL,
+        "--data",
+        "folder:later",
+        "--batch-size",
+        "2",
+        "--repeats",
+        "1",
+        "--name",
+        "it",
+        *BRIEF,
+    )
     failed = run(tmp_path, *asked)
     assert failed.returncode == 2
     assert "there is no later" in failed.stderr
@@ -35,7 +48,19 @@ def test_a_corrupt_image_is_named_without_a_traceback_and_the_study_goes_on_when
     image = tmp_path / "images" / "class0" / "1.jpg"
     whole = image.read_bytes()
     image.write_bytes(b"no image")
-    asked = ("throughput", *REAL, "--data", "folder:images", "--batch-size", "8", "--repeats", "1", "--name", "it")
+    asked = (
+        "throughput",
+        *REAL,
+        "--data",
+        "folder:images",
+        "--batch-size",
+        "8",
+        "--repeats",
+        "1",
+        "--name",
+        "it",
+        *BRIEF,
+    )
     failed = run(tmp_path, *asked)
     assert failed.returncode == 1
     assert "images/class0/1.jpg cannot be used" in failed.stderr
