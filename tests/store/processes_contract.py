@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import time
+from collections.abc import Callable
 from multiprocessing.synchronize import Barrier, Event
 
 from store.samples import REQUEST, measured, spec_of
@@ -31,25 +32,13 @@ class ProcessesContract:
             ledger.commit(lease, measured(spec_of(1)))
 
     def test_processes_that_open_a_new_store_at_once_all_succeed(self, store: str) -> None:
-        start = FORK.Barrier(8)
-        children = [FORK.Process(target=_open_when_told, args=(store, start), daemon=True) for _ in range(8)]
-        for child in children:
-            child.start()
-        for child in children:
-            child.join(60)
-        assert [child.exitcode for child in children] == [0] * 8
+        assert _ends_of_eight(_open_when_told, store) == [0] * 8
         with Ledger.open(store) as ledger:
             assert len(ledger.studies()) == 8
 
     def test_processes_that_begin_the_same_study_at_once_all_take_part_in_one(self, store: str) -> None:
         Ledger.open(store).close()
-        start = FORK.Barrier(8)
-        children = [FORK.Process(target=_take_part_when_told, args=(store, start), daemon=True) for _ in range(8)]
-        for child in children:
-            child.start()
-        for child in children:
-            child.join(60)
-        assert [child.exitcode for child in children] == [0] * 8
+        assert _ends_of_eight(_take_part_when_told, store) == [0] * 8
         with Ledger.open(store) as ledger:
             assert [study.name for study in ledger.studies()] == ["shared"]
 
@@ -91,6 +80,17 @@ def _claim_and_die(store: str) -> None:
     with Ledger.open(store) as ledger:
         study = ledger.claim_study("here", owner_here(), 3600)
         ledger.lease(ledger.enqueue(study.id, spec_of(1), 0), owner_here(), 3600)
+
+
+def _ends_of_eight(target: Callable[..., None], store: str) -> list[int | None]:
+    """The exit codes of eight processes that do the same at the same moment."""
+    start = FORK.Barrier(8)
+    children = [FORK.Process(target=target, args=(store, start), daemon=True) for _ in range(8)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join(60)
+    return [child.exitcode for child in children]
 
 
 def _open_when_told(store: str, start: Barrier) -> None:
