@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from store.samples import measured, spec_of
+from traindyno.app import pulling
 from traindyno.app.context import Context
 from traindyno.app.pulling import (
     FEW,
@@ -21,6 +22,7 @@ from traindyno.app.pulling import (
 )
 from traindyno.app.rounds.requests import request_of
 from traindyno.app.rounds.run import driving, help_round
+from traindyno.app.shared_study import SharedStudy
 from traindyno.app.shared_view import Looking
 from traindyno.core.errors import TraindynoError
 from traindyno.core.events import Event, TrialFinished, TrialStarted
@@ -99,12 +101,23 @@ def test_few_look_whenever_they_like() -> None:
 
 
 def test_who_waits_longer_asks_less_often_and_not_at_the_same_moments_as_others() -> None:
-    assert pause_seconds(0.0, FEW) < 0.1
-    assert pause_seconds(20.0, FEW, lambda: 0.5) == pytest.approx(2.0)
-    assert pause_seconds(20.0, FEW + 1, lambda: 0.5) == pytest.approx(10.0)
-    assert pause_seconds(1e6, FEW, lambda: 0.5) == LONGEST_PAUSE_SECONDS
-    assert pause_seconds(1e6, 10_000, lambda: 0.5) == pytest.approx(200.0)
-    assert pause_seconds(100.0, FEW, lambda: 0.0) < pause_seconds(100.0, FEW, lambda: 0.9)
+    assert pause_seconds(0.0, FEW, False) < 0.1
+    assert pause_seconds(20.0, FEW, False, lambda: 0.5) == pytest.approx(2.0)
+    assert pause_seconds(20.0, FEW + 1, False, lambda: 0.5) == pytest.approx(10.0)
+    assert pause_seconds(1e6, FEW, False, lambda: 0.5) == LONGEST_PAUSE_SECONDS
+    assert pause_seconds(1e6, 10_000, False, lambda: 0.5) == pytest.approx(200.0)
+    assert pause_seconds(100.0, FEW, False, lambda: 0.0) < pause_seconds(100.0, FEW, False, lambda: 0.9)
+
+
+def test_many_who_hear_that_planning_rests_ask_fifty_times_a_second_from_the_first_pause_on() -> None:
+    assert pause_seconds(0.0, 10_000, True, lambda: 0.5) == pytest.approx(200.0)
+    assert pause_seconds(0.0, 10_000, False, lambda: 0.5) == pytest.approx(1.0)
+    assert pause_seconds(0.0, FEW + 1, True, lambda: 0.5) == pytest.approx(1.0)
+    assert pause_seconds(20.0, FEW + 1, True, lambda: 0.5) == pytest.approx(10.0)
+
+
+def test_few_do_not_wait_longer_where_planning_rests() -> None:
+    assert pause_seconds(0.0, FEW, True, lambda: 0.5) == pause_seconds(0.0, FEW, False, lambda: 0.5)
 
 
 def test_after_a_long_look_without_anything_to_plan_nobody_looks_again_at_once() -> None:
@@ -116,10 +129,10 @@ def asked() -> RoundRequest:
     return request_of(parse_round(ROUND, "rates.toml"), Bench(device="simulated", runner="simulated"))
 
 
-def occupied(ledger: Ledger, strategy: SharedStrategy) -> None:
+def occupied(ledger: Ledger, strategy: SharedStrategy, waiting: int = 3) -> None:
     """Others plan as they would, and have so many trials in their hands that a newcomer is one of many."""
     study = ledger.study("rates")
-    proposals = plan(strategy, (), (), OTHERS + 3)
+    proposals = plan(strategy, (), (), OTHERS + waiting)
     assert ledger.enqueue_all_if(study.id, [each.spec for each in proposals], known_trials=0)
     for number in range(OTHERS):
         assert ledger.lease_next(study.id, f"far-away-{number}", 3600) is not None
@@ -152,6 +165,46 @@ def test_one_of_many_takes_what_waits_plans_ahead_and_hardly_looks(
     assert [trial.ordinal for trial in queue if trial.outcome is not None] == list(range(OTHERS + 1, OTHERS + 7))
     assert 1 <= sum(trial.outcome is None and not trial.in_hands for trial in queue) <= ahead_of(OTHERS + 1)
     assert looks < 6
+
+
+class Nothing:
+    """A strategy that waits for what runs."""
+
+    def ask(self, finished: Sequence[TrialRecord], running: Sequence[TrialSpec]) -> Proposal | None:
+        return None
+
+
+def first_pause(study: SharedStudy, monkeypatch: pytest.MonkeyPatch) -> float:
+    """How long a process that finds nothing to do waits before it asks again."""
+    pauses = list[float]()
+
+    def pause(_: SharedStudy, seconds: float) -> None:
+        pauses.append(seconds)
+        monkeypatch.setattr(study, "_is_over", True)
+
+    monkeypatch.setattr(SharedStudy, "_pause", pause)
+    study.drive(Nothing())
+    return pauses[0]
+
+
+@pytest.mark.parametrize(
+    ("who_plans", "shortest", "longest"),
+    [("nobody", 75.0, 125.0), ("it rests", 75.0, 125.0), ("another", 0.75, 1.25)],
+)
+def test_one_of_many_waits_long_at_once_unless_another_plans(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who_plans: str, shortest: float, longest: float
+) -> None:
+    store = str(tmp_path / "traindyno.db")
+    monkeypatch.setattr(pulling, "PAUSE_SECONDS_EACH", 100 / OTHERS)
+    with driving(asked(), Context(store=store)) as (first, strategy):
+        ledger, study_id = first.workshop.ledger, first.row.id
+        occupied(ledger, strategy, waiting=0)
+        if who_plans != "nobody":
+            ledger.take_turn(study_id, "far-away-0", 600)
+        if who_plans == "it rests":
+            ledger.end_turn(study_id, "far-away-0", 600)
+        with driving(asked(), Context(store=store)) as (study, _):
+            assert shortest <= first_pause(study, monkeypatch) <= longest
 
 
 def test_one_of_many_stops_when_another_has_ended_the_study_by_an_error(tmp_path: Path) -> None:

@@ -135,6 +135,19 @@ class PullingContract(OpenLedger):
         clock.seconds += 11
         assert ledger.take_turn(study.id, "carol", 30).is_mine
 
+    def test_planning_rests_after_there_was_nothing_to_plan_and_not_while_another_plans(
+        self, ledger: Ledger, study: StudyRow, clock: FakeClock
+    ) -> None:
+        assert not ledger.take_turn(study.id, "alice", 30).rests
+        assert not ledger.take_turn(study.id, "bob", 30).rests
+        ledger.end_turn(study.id, "alice", 10)
+        assert ledger.take_turn(study.id, "bob", 30).rests
+        ledger.take_turn(study.id, "carol", 30, has_news=True)
+        assert not ledger.take_turn(study.id, "bob", 30).rests
+        ledger.end_turn(study.id, "carol", 10)
+        clock.seconds += 11
+        assert not ledger.take_turn(study.id, "bob", 30).rests
+
     def test_who_asks_for_a_turn_hears_how_the_study_stands(self, ledger: Ledger, study: StudyRow) -> None:
         assert ledger.take_turn(study.id, "alice", 30).state == "running"
         ledger.finish("shared", "done", None)

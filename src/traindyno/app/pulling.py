@@ -24,7 +24,7 @@ ASKING_SECONDS = 10.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 30.0
 IDLE_SHARE = 0.1
 """Who finds nothing to do asks again after this share of its waiting so far."""
-IDLE_SHARE_OF_MANY, FIRST_PAUSE_OF_MANY_SECONDS, LONGEST_PAUSE_SECONDS_EACH = 0.5, 1.0, 0.02
+IDLE_SHARE_OF_MANY, FIRST_PAUSE_OF_MANY_SECONDS, PAUSE_SECONDS_EACH = 0.5, 1.0, 0.02
 """Of many that wait, some other takes what comes up: all together ask some fifty times a second."""
 FIRST_LOOK_SECONDS = 0.1
 """What a look is taken to need by who has made none."""
@@ -64,15 +64,21 @@ def rest_seconds(look_seconds: float) -> float:
     return min(max(REST_SECONDS, look_seconds / LOOK_SHARE), LONGEST_PAUSE_SECONDS)
 
 
-def pause_seconds(idle_seconds: float, workers: int, chance: Callable[[], float] = random.random) -> float:
+def pause_seconds(
+    idle_seconds: float, workers: int, planning_rests: bool, chance: Callable[[], float] = random.random
+) -> float:
     """How long one waits that has found nothing to do for so long; not all till the same moment.
 
-    `workers` are the most that were seen to run: at a study's end few still do, and all the others wait.
+    `workers` are the most that were seen to run: at a study's end few still do, and all the others wait. Of many, who
+    hears that planning rests waits long at once: there is more to do soon only while another plans.
     """
-    are_few, longest = workers <= FEW, max(LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS_EACH * workers)
-    share = IDLE_SHARE if are_few else IDLE_SHARE_OF_MANY
-    usual = min(max(FIRST_PAUSE_SECONDS if are_few else FIRST_PAUSE_OF_MANY_SECONDS, share * idle_seconds), longest)
-    return usual * (0.75 + 0.5 * chance())
+    patient = PAUSE_SECONDS_EACH * workers
+    if workers <= FEW:
+        usual = max(FIRST_PAUSE_SECONDS, IDLE_SHARE * idle_seconds)
+    else:
+        first = max(FIRST_PAUSE_OF_MANY_SECONDS, patient if planning_rests else 0.0)
+        usual = max(first, IDLE_SHARE_OF_MANY * idle_seconds)
+    return min(usual, max(LONGEST_PAUSE_SECONDS, patient)) * (0.75 + 0.5 * chance())
 
 
 def stay_seconds(is_owner: bool) -> float:

@@ -132,6 +132,7 @@ class SharedStudy(SharedWaiting):
         """Ask for what all run next, if it is our turn; false when there is nothing to do now."""
         ledger, rest = self.workshop.ledger, 0.0
         turn = ledger.take_turn(self.row.id, self._owner, PLAN_SECONDS, has_news=self._has_news)
+        self._planning_rests = turn.rests
         if not turn.is_mine:
             self._heed(turn.state)
             return self._is_over
@@ -141,6 +142,7 @@ class SharedStudy(SharedWaiting):
             rest = 0.0 if self._is_over else self._plan_in_turn(strategy, is_ahead)
         finally:
             ledger.end_turn(self.row.id, self._owner, rest)
+        self._planning_rests = rest > 0
         return not rest
 
     def _plan_in_turn(self, strategy: SharedStrategy, is_ahead: bool) -> float:

@@ -23,7 +23,7 @@ class SharedWaiting(SharedRuns):
     """A study that this process runs beside others, and in which it may have to wait for them."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
-        self._waits = False
+        self._waits = self._planning_rests = False
         self._idle_since: float | None = None
         self._nowhere_since: float | None = None
         super().__init__(*given, **options)
@@ -59,7 +59,7 @@ class SharedWaiting(SharedRuns):
             self._context.emit(Notice(level="info", text=f"waiting for {others} in other processes"))
             self._waits = True
         self._sight.is_fresh = False
-        self._pause(pause_seconds(idle_seconds, self._sight.most_running))
+        self._pause(pause_seconds(idle_seconds, self._sight.most_running, self._planning_rests))
 
     def _pause(self, seconds: float) -> None:
         until = time.monotonic() + seconds

@@ -109,7 +109,7 @@ def _turn(connection: Connection, study_id: int, owner: str, now: float, has_new
         raise TraindynoError("the study is not in the store any more", "somebody has deleted it; begin it anew")
     rests = study.planner is None and study.planner_expires is not None and study.planner_expires > now
     another = study.planner != owner and is_live(study.planner, study.planner_expires, now)
-    return Turn(is_mine=not another and (has_news or not rests), state=study.state)
+    return Turn(is_mine=not another and (has_news or not rests), state=study.state, rests=rests)
 
 
 def end_turn(connection: Connection, study_id: int, owner: str, rest_seconds: float, now: float) -> None:

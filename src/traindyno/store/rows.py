@@ -50,10 +50,14 @@ class Taken(Record, frozen=True):
 
 
 class Turn(Record, frozen=True):
-    """Whether it is the asker's turn to plan what a study's processes run next, and how the study stands."""
+    """Whether it is the asker's turn to plan what a study's processes run next, and how the study stands.
+
+    Planning `rests` when there was nothing to plan a moment ago and nobody tries again now.
+    """
 
     is_mine: bool
     state: StudyState
+    rests: bool = False
 
 
 class Held(Record, frozen=True):
