@@ -60,9 +60,9 @@ def batches_part(part: str, folder: Path, options: argparse.Namespace) -> Row:
     command += ["--no-report", "--store", store]
     if find_spec("vl_convert"):
         command += ["--export-png", str(options.out / f"{name}.png")]
-    start = time.monotonic()
-    subprocess.run([sys.executable, "-m", "traindyno", *command], check=True)
-    return {"part": part, "seconds": time.monotonic() - start, "answer": results.answer_of(json_file)}
+    results.run_tool(*command)
+    answer = results.answer_of(json_file)
+    return {"part": part, "seconds": answer["seconds"], "answer": answer}
 
 
 def asked(part: str, name: str, folder: Path, options: argparse.Namespace) -> list[str]:

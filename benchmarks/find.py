@@ -254,7 +254,7 @@ def parse() -> argparse.Namespace:
     kinds.add_argument("--prepare", action="store_true", help="the data may be prepared")
     kinds.add_argument("--strong", action="store_true", help="baseline: bf16, channels_last, all CPUs but one, pinned")
     parser.add_argument("--images", type=int, help="of the generated set")
-    parser.add_argument("--time-budget", type=parse_seconds, default="5m", help="of find")
+    parser.add_argument("--time-budget", type=parse_seconds, default="330s", help="of find")
     parser.add_argument("--trial-seconds", type=float, default=2.0, help="of the grid and of what takes turns")
     parser.add_argument("--rounds", type=int, default=4, help="of what takes turns")
     parser.add_argument("--train-seconds", type=float, default=60.0)

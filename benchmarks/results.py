@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +29,19 @@ def continues(parser: argparse.ArgumentParser) -> None:
 
 def earlier_rows(path: Path | None) -> list[dict[str, Any]]:
     return [] if path is None else json.loads(path.read_text())["rows"]
+
+
+def run_tool(*words: str) -> None:
+    """A command of the tool in a process of its own, which has time to put away what it has when we are stopped."""
+    command = [sys.executable, "-m", "traindyno", *words]
+    with subprocess.Popen(command) as process:
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:
+            process.wait()
+            raise
+    if code:
+        raise subprocess.CalledProcessError(code, command)
 
 
 def answer_of(path: Path) -> dict[str, Any]:

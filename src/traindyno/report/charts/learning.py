@@ -143,7 +143,8 @@ def _x_axis(points: list[dict[str, Any]], x: Axis) -> Any:
     import altair
 
     title = "training examples seen" if x == "examples" else "seconds of training"
-    axis = altair.Axis(title=title, format="~s" if x == "examples" else ",~r", grid=False, tickCount=8)
+    labels = f"format(datum.value, '{'~s' if x == 'examples' else ',~r'}')"
+    axis = altair.Axis(title=title, labelExpr=labels, grid=False, tickCount=8)
     farthest = max(point["at"] for point in points)
     return altair.X("at:Q", scale=altair.Scale(domain=[0, farthest], nice=False), axis=axis)
 

@@ -31,16 +31,24 @@ def in_one_call(layer: Any, inputs: Tensor, count: int, of_the_first: int) -> Te
     """
     channels, tracks = inputs.shape[1], layer.track_running_stats and layer.running_mean is not None
     side_by_side = inputs.view(len(inputs) // count, count * channels, *inputs.shape[2:])
-    means, variances = (layer.running_mean.new_zeros(count * channels) if tracks else None for _ in range(2))
-    weight, bias = (None if each is None else each.repeat(count) for each in (layer.weight, layer.bias))
+    means, variances = layer.running_mean.new_zeros(2, count * channels) if tracks else (None, None)
+    weight, bias = (None if each is None else each.expand(count, -1).flatten() for each in (layer.weight, layer.bias))
     outputs = batch_norm(side_by_side, means, variances, weight, bias, training=True, momentum=1.0, eps=layer.eps)
     if means is not None and variances is not None:
-        weights = _weights(momentum_of_each(layer.momentum, of_the_first), of_the_first, like=means)
         for running, found in ((layer.running_mean, means), (layer.running_var, variances)):
-            groups = found.view(count, channels)[:of_the_first]
-            running.mul_(1 - layer.momentum).add_((weights[:, None] * groups).sum(0))
+            _track(running, found[: of_the_first * channels], layer.momentum)
         layer.num_batches_tracked.add_(of_the_first)
     return outputs.view(inputs.shape)
+
+
+def _track(running: Tensor, found: Tensor, momentum: float) -> None:
+    """A running average goes on by groups that lie side by side, in as few calls as can be: one is the usual case."""
+    if len(found) == len(running):
+        running.lerp_(found, momentum)
+        return
+    groups = found.view(-1, len(running))
+    weights = _weights(momentum_of_each(momentum, len(groups)), len(groups), like=running)
+    running.mul_(1 - momentum).add_((weights[:, None] * groups).sum(0))
 
 
 def _weights(momentum: float, groups: int, like: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ with or without this. Of k groups of one size the first has every kth example; g
 other. So all layers that see a batch group it alike.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -143,7 +144,7 @@ def _check_divisible(examples: int, devices: int) -> None:
 
 
 def _check_variance(input: Tensor, examples: int) -> None:
-    if examples * input[0, 0].numel() == 1:
+    if examples * math.prod(input.shape[2:]) == 1:
         raise UsageError(
             "batch normalisation is left with one example, which has no variance",
             "use a larger batch, larger ghost groups or fewer emulated devices",
