@@ -1,8 +1,8 @@
 """The greedy combination: from the best single switch upwards, each next one against what is held.
 
 What alone gains nothing may gain together with others, so partners are tried even then; those that were refused are
-tried several at once. Of one switch only one value is held at a time. At the end the others are tried in its place,
-partners are given up, and refused ones tried again, until none of it is faster.
+tried several at once, and each again on top of what came later. Of one switch only one value is held at a time. At the
+end the others are tried in its place and partners are given up, until none of it is faster.
 """
 
 from collections.abc import Sequence
@@ -39,9 +39,9 @@ class Climb:
         before = None
         while self.held != before:
             before = self.held
+            yield from self._refused_again()
             yield from self._other_values()
             yield from self._give_up()
-            yield from self._refused_again()
 
     def _one_by_one(self) -> Trying[None]:
         for candidate in self._order:
