@@ -232,3 +232,9 @@ def test_an_option_wins_over_the_baseline_s_file(store: str, settings_file: Path
 def test_verify_takes_no_options_of_the_workload(store: str, settings_file: Path) -> None:
     with pytest.raises(UsageError, match="there is no option image_size, precision here"):
         traindyno.verify(settings_file, image_size=32, precision="bf16", store=store)
+
+
+def test_a_misspelt_option_is_answered_with_the_one_that_was_meant(store: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        find(store, batch_rang=(64, 512))
+    assert caught.value.hint == "did you mean batch_range?"

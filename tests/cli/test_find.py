@@ -240,3 +240,11 @@ def test_a_file_without_data_is_searched_without_a_loader_and_its_epoch_is_not_g
     assert content["hint"] is None
     assert content["answer"]["training_time"] is None
     assert any("Give --epoch-examples" in warning for warning in content["warnings"])
+
+
+def test_a_wrong_option_is_refused_before_the_embedded_example_makes_its_images(tmp_path: Path) -> None:
+    for wrong in (("--keep", "nonsense"), ("--keep", "batch_size", "--batch-range", "64..512")):
+        done = run(tmp_path, "find", "--device", "cpu", *wrong)
+        assert done.returncode == 2
+        assert "of 512 images" not in done.stderr
+    assert not (tmp_path / ".traindyno").exists()

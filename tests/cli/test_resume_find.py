@@ -24,13 +24,24 @@ def follow(folder: Path, hint: str) -> dict[str, Any]:
 
 
 def test_a_search_that_had_too_little_time_goes_on_with_more(tmp_path: Path) -> None:
-    short = document(run(tmp_path, *FIND, "--time-budget", "40s", "--name", "it", "--json"))
+    short = document(run(tmp_path, *FIND, "--time-budget", "20s", "--name", "it", "--json"))
     assert short["answer"]["speedup"] == 1
-    assert short["hint"] == "traindyno resume it --time-budget 80s"
+    assert short["hint"] == "traindyno resume it --time-budget 1m"
     longer = document(run(tmp_path, "resume", "it", "--time-budget", "1h", "--no-report", "--json"))
     assert longer["answer"]["speedup"] > 2
     assert longer["trials"][: len(short["trials"])] == short["trials"]
     assert longer["request"]["bench"]["time_budget_seconds"] == 3600
+
+
+def test_a_search_in_a_hurry_compares_one_change_and_goes_on_with_more_time(tmp_path: Path) -> None:
+    short = document(run(tmp_path, *FIND, "--time-budget", "30s", "--name", "it", "--json"))
+    assert short["answer"]["speedup"] > 1.5
+    assert not short["answer"]["recommended"]["confirmed"]
+    assert "traindyno verify it.toml" in short["hint"]
+    longer = document(run(tmp_path, "resume", "it", "--time-budget", "1h", "--no-report", "--json"))
+    assert longer["answer"]["speedup"] > 2
+    assert longer["answer"]["recommended"]["confirmed"]
+    assert longer["trials"][: len(short["trials"])] == short["trials"]
 
 
 def test_a_search_without_any_result_names_the_way_on(tmp_path: Path) -> None:

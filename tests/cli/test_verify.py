@@ -117,11 +117,13 @@ def test_data_that_is_not_here_is_answered_with_the_option_for_it(folder: Path) 
 
 
 def test_settings_of_a_gpu_are_not_verified_on_a_cpu_and_the_other_way_round(folder: Path) -> None:
+    file = folder / "mine.toml"
+    found = file.read_text()
+    file.write_text(found.replace("cudnn_benchmark = false", "cudnn_benchmark = true"))
     refused = run(folder, "verify", "mine.toml", "--device", "cpu", "--no-report")
     assert refused.returncode == 2
     assert "the settings in mine.toml were found for a GPU" in refused.stderr
-    file = folder / "mine.toml"
-    file.write_text(file.read_text().replace("[settings]\n", "[settings]\nthreads = 4\n"))
+    file.write_text(found.replace("[settings]\n", "[settings]\nthreads = 4\n"))
     other = run(folder, *VERIFY)
     assert other.returncode == 2
     assert "the settings in mine.toml were found for a CPU" in other.stderr

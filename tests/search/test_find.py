@@ -251,7 +251,7 @@ def test_the_last_rounds_are_paid_for_before_anything_is_searched(budget: float)
 
 
 def test_a_budget_that_reaches_for_nothing_but_the_baseline_is_said() -> None:
-    goal = goal_of(budget_seconds=60.0)
+    goal = goal_of(budget_seconds=45.0)
     found = answer_of(goal, search(goal))
     assert found.recommended.changes == {}
     assert found.verdicts[0] == "Nothing but the baseline was measured: the time budget did not reach for more."

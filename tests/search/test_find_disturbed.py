@@ -67,7 +67,7 @@ def test_time_that_is_left_and_fits_nothing_is_told() -> None:
 
 
 def test_a_baseline_that_ran_without_rounds_confirms_nothing() -> None:
-    goal = goal_of(budget_seconds=60.0)
+    goal = goal_of(budget_seconds=45.0)
     found = answer_of(goal, search(goal))
     assert found.recommended.changes == {}
     assert not found.recommended.confirmed

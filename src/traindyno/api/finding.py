@@ -1,7 +1,7 @@
 """The fastest settings: `find`; and whether they still are: `verify`."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,20 +60,12 @@ def find(
     another batch is recommended where it should reach the same loss sooner, by the gradients' `noise_scale`: given, or
     read in runs with `learning_rate`. Further options as for `max_batch`.
     """
-    from traindyno.app.baseline import baseline_of
-    from traindyno.app.find import find as use_case
-    from traindyno.core.keeping import parse_keep
     from traindyno.report.exports import Exporter
 
     exporter = Exporter.prepare({"toml": None if settings_file is None else fspath(settings_file)})
-    kept = parse_keep(keep)
-    start = baseline_of(fspath(baseline), USUAL, given_settings(options, batch_size), kept)
-    workload_options, bench = split({**without_settings(options), "time_budget_seconds": time_budget_seconds})
+    bench_options = {**options, "time_budget_seconds": time_budget_seconds}
     request = FindRequest(
-        workload=workload_of(model, data=data or start.data, **workload_options),
-        bench=msgspec.structs.replace(bench, precision=start.settings.precision),
-        settings=start.settings,
-        keep=tuple(kept),
+        **_trained_now(model, data, fspath(baseline), batch_size, keep, bench_options),
         batch_range=batch_range,
         also=one_or_several(also),
         prepare=None if prepare is None else fspath(prepare),
@@ -87,14 +79,45 @@ def find(
         objective=objective,
         noise_scale=noise_scale,
     )
+    answer: FindAnswer = ask(_searching(exporter, settings_file), request, store, name, on_event)
+    return answer
+
+
+def _trained_now(
+    model: str,
+    data: str | None,
+    baseline: str,
+    batch_size: int | None,
+    keep: str | Sequence[str],
+    options: dict[str, Any],
+) -> dict[str, Any]:
+    """Those fields of the request that say what is trained, where, with which settings, and which of them stay."""
+    from traindyno.app.baseline import baseline_of
+    from traindyno.core.keeping import parse_keep
+
+    kept = parse_keep(keep)
+    start = baseline_of(baseline, USUAL, given_settings(options, batch_size), kept)
+    workload_options, bench = split(without_settings(options), find)
+    return {
+        "workload": workload_of(model, data=data or start.data, **workload_options),
+        "bench": msgspec.structs.replace(bench, precision=start.settings.precision),
+        "settings": start.settings,
+        "keep": tuple(kept),
+    }
+
+
+def _searching(
+    exporter: "Exporter", settings_file: str | PathLike[str] | None
+) -> Callable[[FindRequest, Context], Document]:
+    """The use case, with the settings file written at its end."""
+    from traindyno.app.find import find as use_case
 
     def found(request: FindRequest, context: Context) -> Document:
         document = use_case(request, context, None if settings_file is None else Path(settings_file))
         _export(exporter, document)
         return document
 
-    answer: FindAnswer = ask(found, request, store, name, on_event)
-    return answer
+    return found
 
 
 def _export(exporter: "Exporter", document: Document) -> None:

@@ -6,12 +6,17 @@ from pathlib import Path
 import msgspec
 
 from traindyno.analysis.find.attempts import NO_TIME
+from traindyno.analysis.find.rounds import FEWEST_ROUNDS
+from traindyno.analysis.find.verdicts import is_open
 from traindyno.app.context import Context
 from traindyno.app.find_objective import proving_command
 from traindyno.app.study import Study
 from traindyno.core.answers import FindAnswer
 from traindyno.core.requests import FindRequest
 from traindyno.report.reproduce import request_command
+
+MORE = 2
+"""So many times the rounds, and the time for them."""
 
 
 def find_hint(
@@ -26,7 +31,9 @@ def find_hint(
         return _verify(study, request, context, settings_path)
     if any(attempt.outcome == NO_TIME for attempt in answer.attempts):
         return study.longer_command
-    return _other_batch(study, request, answer) if answer.objective == "throughput" else None
+    if answer.objective == "throughput" and (allowed := _other_batch(study, request, answer)) is not None:
+        return allowed
+    return _more_rounds(study, request, answer)
 
 
 def _verify(study: Study, request: FindRequest, context: Context, settings_path: Path | None) -> str:
@@ -44,10 +51,20 @@ def _verify(study: Study, request: FindRequest, context: Context, settings_path:
     return f"{shlex.join(['traindyno', 'report', study.row.name, file])}{study.store_option} && {command}"
 
 
+def _more_rounds(study: Study, request: FindRequest, answer: FindAnswer) -> str | None:
+    """The same search with more rounds, where something looks faster and they did not show it."""
+    if not any(is_open(found) for found in answer.finalists if found.learning_gain is None):
+        return None
+    repeats = MORE * max(request.repeats, FEWEST_ROUNDS)
+    budget = study.workshop.asked.time_budget_seconds
+    bench = msgspec.structs.replace(study.workshop.asked, time_budget_seconds=None if budget is None else MORE * budget)
+    return f"{request_command(msgspec.structs.replace(request, bench=bench, repeats=repeats))}{study.store_option}"
+
+
 def _other_batch(study: Study, request: FindRequest, answer: FindAnswer) -> str | None:
-    """The same search, allowed to recommend the batch that alone is faster."""
+    """The same search, allowed to recommend the batch that alone was shown to be faster."""
     free, own = answer.with_free_batch, request.settings.batch_size
-    if free is None or free.batch_size == own:
+    if free is None or free.batch_size == own or free.speedup_ci95[0] <= 1.0:
         return None
     ends = (min(own, free.batch_size), max(own, free.batch_size))
     allowed = msgspec.structs.replace(request, bench=study.workshop.asked, batch_range=ends)

@@ -58,10 +58,8 @@ def with_embedded_devices(model: str | None, values: dict[str, Any], quiet: bool
     return SEARCH_MODEL
 
 
-def with_embedded_search(
-    model: str | None, values: dict[str, Any], store: str, *, quiet: bool, makes_data: bool
-) -> str:
-    """The same for a search, whose embedded workload trains on JPEGs that are made beside the store, once."""
+def with_embedded_search(model: str | None, values: dict[str, Any], store: str, *, quiet: bool) -> str:
+    """The same for a search, whose embedded workload trains on JPEGs beside the store; see `make_search_sample`."""
     if model is not None:
         return model
     if values["data"] is not None or values["baseline"] != "default":
@@ -76,9 +74,12 @@ def with_embedded_search(
         images = _sample_images(values["classes"])
         told = f"{SEARCH_MODEL} at {values['image_size']} px, on {images:,} generated JPEGs in {folder}"
         click.echo(f"no --model given: showing {told}", err=True)
-    if makes_data and not values["runner"].startswith("simulated"):
-        _make_sample(folder, values["classes"], quiet)
     return SEARCH_MODEL
+
+
+def make_search_sample(classes: int, store: str, *, quiet: bool) -> None:
+    """Make those JPEGs, once; it takes a while, so that what was asked for should be known to make sense."""
+    _make_sample(_sample_folder(store, classes), classes, quiet)
 
 
 def with_embedded_learning(

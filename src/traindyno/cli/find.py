@@ -1,12 +1,13 @@
 """`traindyno find`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from traindyno.cli.embedded import LEARNING_RATES, with_embedded_learning, with_embedded_search
+from traindyno.cli.embedded import LEARNING_RATES, make_search_sample, with_embedded_learning, with_embedded_search
 from traindyno.cli.options import (
     given_now,
     limited_bench_options,
@@ -92,24 +93,33 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
     at the end. The best found so far is the answer whenever the time budget or Ctrl-C ends the search.
     """
     from traindyno.app.find import find
+    from traindyno.app.find_checks import check_find
     from traindyno.cli.running import run
 
     settings_path: Path | None = values["export_toml"]
     output = Output.take(values, store)
-    embedded = model is None
-    model = _embedded(model, values, store, quiet=output.quiet, makes_data=not dry_run)
-    request = _request(model, values)
+    named = model is not None
+    request = _request(_embedded(model, values, store, quiet=output.quiet), values)
     if dry_run:
         from traindyno.app.rehearsal import rehearse_find
 
-        return output.deliver_rehearsal(rehearse_find(request, data_is_there=not embedded))
+        return output.deliver_rehearsal(rehearse_find(request, data_is_there=named))
+    if not named and not _learns(values):
+        check_find(request, data_is_there=False)
+        if not request.bench.runner.startswith("simulated"):
+            make_search_sample(values["classes"], store, quiet=output.quiet)
     return run(lambda context: find(request, context, settings_path), output, store, name)
 
 
-def _embedded(model: str | None, values: dict[str, Any], store: str, *, quiet: bool, makes_data: bool) -> str:
+def _learns(values: Mapping[str, Any]) -> bool:
+    """Whether the embedded example is to be one from which there is something to learn."""
+    return bool(values["objective"] != "throughput" and values["baseline"] == "default")
+
+
+def _embedded(model: str | None, values: dict[str, Any], store: str, *, quiet: bool) -> str:
     """The model; without one an example that is small, and from which there is something to learn if that is asked."""
-    if values["objective"] == "throughput" or values["baseline"] != "default":
-        return with_embedded_search(model, values, store, quiet=quiet, makes_data=makes_data)
+    if not _learns(values):
+        return with_embedded_search(model, values, store, quiet=quiet)
     own = {"learning_rate": LEARNING_RATES[values["optimizer"]], "trial_seconds": 1.0, "time_budget": 150.0}
     return with_embedded_learning(model, values, quiet=quiet, defaults=own)
 

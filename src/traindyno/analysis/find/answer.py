@@ -10,7 +10,7 @@ from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.offers import offers
 from traindyno.analysis.find.rounds import failures
 from traindyno.analysis.find.steadiness import ran_steadily
-from traindyno.analysis.find.steps import NOT_SEEN, UNLIKE, bound_of, headroom_of, is_unlike, shares_of, step_of
+from traindyno.analysis.find.steps import bound_of, contradicts, fed_by, headroom_of, shares_of, step_of
 from traindyno.analysis.find.training import training_time, with_rate
 from traindyno.analysis.find.verdicts import constraints_of, find_verdicts, margin_words, missed_verdicts
 from traindyno.analysis.probes import examples_in_data, image_size
@@ -33,7 +33,7 @@ def conclude_find(
     before, after = step_of(findings, findings.baseline), step_of(findings, found)
     bounds = (bound_of(findings, findings.baseline), bound_of(findings, found))
     records = findings.runs(found)
-    headroom = headroom_of(records, after, UNLIKE if is_unlike(findings, found) else NOT_SEEN)
+    headroom = headroom_of(fed_by(findings, found), after, contradicts(findings, found))
     examples = request.epoch_examples or examples_in_data(history)
     trained = (choice.baseline, findings.runs(findings.baseline)), (choice.recommended, records)
     answer = FindAnswer(
@@ -62,7 +62,7 @@ def conclude_find(
         constraints=(*constraints_of(request, findings), *margin_words(request, findings, choice.recommended)),
         offered=offers(request, findings, found),
         training_time=training_time(request, examples, *trained, findings.noise),
-        verdicts=find_verdicts(request, findings, choice, bounds, headroom),
+        verdicts=find_verdicts(request, findings, choice, bounds),
         image_size=image_size(history),
         simulated=simulated,
         objective=request.objective,

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import msgspec
 
 from traindyno.analysis.find.findings import Findings
+from traindyno.analysis.find.forecast import forecast_seconds
 from traindyno.analysis.find.pairs import Said
 from traindyno.analysis.find.rates import faster_by
 from traindyno.analysis.find.words import changes_in_words, noise_words
+from traindyno.analysis.intervals import tells_nothing
 from traindyno.analysis.noise_runs import noises_of
 from traindyno.analysis.noise_scale import NoiseEstimate
 from traindyno.analysis.switch_candidates import Candidate, names_of, value_words
@@ -20,28 +22,41 @@ NOISE = "the noise scale of the gradients"
 SHORT_OF_TIME = "the time budget does not reach"
 NO_TIME = f"not tried: {SHORT_OF_TIME}"
 UNPROVED = "it was not proved end to end"
+UNCOMPARED = "not compared: what is held has not run end to end"
+FAR_FASTER = 1.25
+"""More than the simulation errs by, so that a run may be compared with what it foretells."""
 
 
 def tried_end_to_end(findings: Findings, setup: Setup, record: TrialRecord, least: float) -> Attempt:
-    """One run end to end beside what is held; adopted if it is faster by `least`, for a closer look comes later."""
+    """One run end to end beside what is held; adopted if it is faster by `least`, for a closer look comes later.
+
+    What is held may not have run with the step as it is now. Then it counts as what it should take, which must be far
+    more; or it does not run at all.
+    """
     change = changes_in_words(setup.changes(findings.held)) or "what is held, end to end"
     if record.measurement is None:
         return _failed("data", change, record)
+    attempt = Attempt(side="data", change=change, outcome="not faster", trials=1, seconds=record.seconds)
     mine, theirs = findings.rate(setup), findings.rate(findings.held)
     gain = None if mine is None or theirs is None else faster_by({0: mine}, {0: theirs})
-    adopted = gain is None or gain[0] >= least
-    attempt = Attempt(
-        side="data",
-        change=change,
-        outcome="adopted" if adopted else "not faster",
-        adopted=adopted,
-        trials=1,
-        seconds=record.seconds,
-    )
     if gain is None:
-        return msgspec.structs.replace(attempt, outcome="adopted: the first to run end to end with the step as it is")
-    within = _within_process(findings, setup)
-    return msgspec.structs.replace(attempt, ratio=gain[0], ci95=gain[1], within_process=within)
+        return _beside_a_forecast(findings, setup, attempt)
+    adopted, within = gain[0] >= least, _within_process(findings, setup)
+    open_still = "not told apart: its steps differ too much" if tells_nothing(*gain) else attempt.outcome
+    outcome = "adopted" if adopted else open_still
+    return msgspec.structs.replace(
+        attempt, outcome=outcome, adopted=adopted, ratio=gain[0], ci95=gain[1], within_process=within
+    )
+
+
+def _beside_a_forecast(findings: Findings, setup: Setup, attempt: Attempt) -> Attempt:
+    if findings.feeds.get(findings.held):
+        return msgspec.structs.replace(attempt, outcome="adopted: what was held failed end to end", adopted=True)
+    mine, foretold = findings.rate(setup), forecast_seconds(findings, findings.held)
+    ratio = None if mine is None or foretold is None else foretold / mine.step_seconds
+    if ratio is None or ratio < FAR_FASTER:
+        return msgspec.structs.replace(attempt, outcome=UNCOMPARED)
+    return msgspec.structs.replace(attempt, outcome="adopted", adopted=True, ratio=ratio, predicted=True)
 
 
 def fewer_suffice(findings: Findings, setup: Setup) -> Attempt:
@@ -77,6 +92,13 @@ def ruled_out(setup: Setup, held: Setup, best_seconds: float, seconds: float) ->
         ratio=best_seconds / seconds,
         predicted=True,
     )
+
+
+def bet_on(findings: Findings, ratio: float) -> Attempt:
+    """What is held without having run, because the time reaches for the last rounds alone."""
+    change = changes_in_words(findings.held.changes(findings.baseline))
+    outcome = "adopted by the simulation: there was time for the last rounds alone"
+    return Attempt(side="data", change=change, outcome=outcome, adopted=True, ratio=ratio, predicted=True)
 
 
 def unprobed(setup: Setup, held: Setup, record: TrialRecord | None) -> Attempt:
@@ -161,6 +183,12 @@ def given_up(members: Sequence[Candidate], why: str) -> Attempt:
 
 def out_of_time(side: str, change: str) -> Attempt:
     return Attempt(side=side, change=change, outcome=NO_TIME)
+
+
+def to_be_judged_again(attempt: Attempt) -> bool:
+    """Whether something was left out beside a step that is no longer held."""
+    told = attempt.outcome.startswith("not tried") and attempt.trials == 0
+    return told and (attempt.side == "step" or not attempt.outcome.endswith(SHORT_OF_TIME))
 
 
 def not_tried(side: str, change: str, why: str) -> Attempt:

@@ -33,7 +33,8 @@ class Findings:
     - `compared` are the pairs of switches so far, which tell how far processes differ.
     - `members` are the switches adopted, `effects` what the pairs showed that spoke for them, `ratios` what the step
       would lose without one of them.
-    - `loss_checks` and `fits` say of a step whether its losses agree, and whether it ran with the margin of memory.
+    - `loss_checks` and `fits` say of a step whether its losses agree, and whether it ran with the margin of memory;
+      `spoiling` are switches and values that were given up for their losses.
     - `noise` is the gradients' noise scale, for a search that asks for the time to the same loss; null for others. It
       was read in runs of `noise_share` of training's length.
     - `entries` take part in the last rounds, the baseline first. `ended` says that nothing more is to be measured,
@@ -62,6 +63,7 @@ class Findings:
     effects: list[Effect] = field(default_factory=list)
     ratios: dict[str, float] = field(default_factory=dict)
     loss_checks: dict[Settings, LossCheck] = field(default_factory=dict)
+    spoiling: set[tuple[str, object]] = field(default_factory=set)
     fits: dict[Settings, bool] = field(default_factory=dict)
     noise: NoiseEstimate | None = None
     noise_share: float = 1.0
@@ -82,6 +84,11 @@ class Findings:
     @property
     def spent_seconds(self) -> float:
         return sum(record.seconds for _, record in self.log)
+
+    @property
+    def has_tried(self) -> bool:
+        """Whether any change has been measured."""
+        return any(attempt.trials for attempt in self.attempts)
 
     def note_feed(self, setup: Setup, record: TrialRecord) -> None:
         """A run end to end; it also says what its step takes with resident data."""
@@ -134,12 +141,17 @@ class Findings:
         return before if entry is None else entry.measured
 
     def agrees(self, settings: Settings) -> bool | None:
-        """Whether the losses of a step agree with the baseline's; null where they were not looked at."""
+        """Whether the losses of a step agree with the baseline's; null where they were not looked at.
+
+        What was given up for its losses is not taken up again with other switches.
+        """
         step = step_settings(settings)
         if not self.trains or step == step_settings(self.baseline.settings):
             return True
         check = self.loss_checks.get(step)
-        return None if check is None else check.sound
+        if check is not None:
+            return check.sound
+        return False if any(getattr(settings, switch) == value for switch, value in self.spoiling) else None
 
     def memory_share(self, settings: Settings) -> float | None:
         """What a step held of the device's memory at most; null where that is not known, as on a CPU."""

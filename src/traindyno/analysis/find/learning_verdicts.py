@@ -20,7 +20,7 @@ def gain_verdict(baseline: Finalist, found: Finalist) -> str:
     needs = f"of which a batch of {found.batch_size} needs {times(found.examples_needed)} as many"
     rates = f"{format_rate(baseline.examples_per_second)} → {format_rate(found.examples_per_second)} examples/s"
     told = f"Training should reach the same loss {times(found.worth)} as fast as the baseline"
-    unconfirmed = "" if found.confirmed else " Its rate was not confirmed by turns with the baseline."
+    unconfirmed = "" if found.confirmed else " Its rate was not confirmed by repeated rounds."
     return f"{told} ({between(found.worth_ci95)}), predicted: {rates}, {needs}.{unconfirmed}"
 
 

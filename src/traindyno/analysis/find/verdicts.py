@@ -4,36 +4,41 @@ import math
 from collections.abc import Iterator
 
 from traindyno.analysis.find.attempts import NO_TIME
+from traindyno.analysis.find.bound_verdicts import bound_verdicts
 from traindyno.analysis.find.choice import Choice, setup_of
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.learning_verdicts import gain_verdict, learning_verdicts
-from traindyno.analysis.find.placed import Placed, placed_finalists
+from traindyno.analysis.find.placed import BASELINE, FREE, OWN, RECOMMENDED, Placed, placed_finalists
 from traindyno.analysis.find.untried import untried_changes, untried_verdicts
 from traindyno.analysis.find.words import between, changes_in_words, times, within
 from traindyno.analysis.intervals import tells_nothing
 from traindyno.analysis.switch_candidates import Value, value_words
-from traindyno.core.answers.find import Finalist, FindAnswer, Headroom
+from traindyno.core.answers.find import Finalist, FindAnswer
 from traindyno.core.requests import FindRequest
 from traindyno.core.setups import step_settings
 from traindyno.core.units import count_of, format_percent, format_rate
 
 MISSED_BY = 0.05
 LOOKS_FASTER = 1.03
+CUT = "before the search was cut short"
+_IN_A_SENTENCE = {
+    BASELINE: "the baseline",
+    RECOMMENDED: "what is recommended",
+    OWN: "the best at your batch",
+    FREE: "the best with any batch",
+}
 
 
-def find_verdicts(
-    request: FindRequest, findings: Findings, choice: Choice, bounds: tuple[str, str], headroom: Headroom
-) -> tuple[str, ...]:
+def find_verdicts(request: FindRequest, findings: Findings, choice: Choice, bounds: tuple[str, str]) -> tuple[str, ...]:
     """The gain comes first."""
     return (
-        *_gain(request, findings, choice),
+        _gain(request, findings, choice),
         *learning_verdicts(request, findings, choice),
         *_unfinished(findings, choice),
         *untried_verdicts(findings),
         *_open(choice),
-        *_bound(choice, bounds),
+        *bound_verdicts(findings, choice, bounds),
         *_free_batch(choice),
-        *_left(headroom),
         *_losses(findings, choice),
     )
 
@@ -68,28 +73,35 @@ def margin_words(request: FindRequest, findings: Findings, found: Finalist) -> t
     )
 
 
-def _gain(request: FindRequest, findings: Findings, choice: Choice) -> Iterator[str]:
+def _gain(request: FindRequest, findings: Findings, choice: Choice) -> str:
     found, baseline = choice.recommended, choice.baseline
-    measured = any(attempt.trials for attempt in findings.attempts)
-    if not found.changes and not measured and (not findings.ended or _short_of_time(findings)):
-        reason = ": the time budget did not reach for more" if findings.ended else ""
-        yield f"Nothing but the baseline was measured{reason}."
-        return
     if not found.changes:
-        where = "" if choice.free is None else f" at your batch of {baseline.batch_size}"
-        untried = untried_changes(findings)
-        were = "was" if len(untried) == 1 else "were"
-        left = f" so far; {count_of(len(untried), 'change')} {were} not tried" if untried else ""
-        shown = f"Nothing that was tried was shown to be faster than the baseline{where}"
-        yield f"{shown}: a gain of 1.00, and nothing to change{left}."
-        return
+        return _no_gain(findings, choice)
     if found.batch_size != baseline.batch_size and found.learning_gain is not None:
-        yield gain_verdict(baseline, found)
-        return
+        return gain_verdict(baseline, found)
     work = "Training" if request.workload.mode == "train" else "Inference"
     rates = f"{format_rate(baseline.examples_per_second)} → {format_rate(found.examples_per_second)} examples/s"
     told = f"{work} is {times(found.speedup)} as fast as the baseline ({between(found.speedup_ci95)}): {rates}."
-    yield told if found.confirmed else f"{told} It was not confirmed by turns with the baseline."
+    return told if found.confirmed else f"{told} It was not confirmed by repeated rounds."
+
+
+def _no_gain(findings: Findings, choice: Choice) -> str:
+    """A search that came to its end says that there is nothing to change; one that was cut does not know."""
+    measured = len(findings.entries) > 1 or findings.has_tried
+    if not measured and findings.ended and _short_of_time(findings):
+        return "Nothing but the baseline was measured: the time budget did not reach for more."
+    if not measured and not findings.ended:
+        return f"Nothing but the baseline was measured {CUT}."
+    elsewhere = choice.free is not None and _is_shown(choice.free)
+    where = f" at your batch of {choice.baseline.batch_size}" if elsewhere else ""
+    if not findings.ended:
+        return f"Nothing was shown to be faster than the baseline{where} {CUT}."
+    untried = untried_changes(findings)
+    were = "was" if len(untried) == 1 else "were"
+    left = f"; {count_of(len(untried), 'change')} {were} not tried" if untried else ""
+    so_far = " so far" if untried or any(is_open(each) for each in _measured_alone(choice)) else ""
+    shown = f"Nothing that was tried was shown to be faster than the baseline{where}"
+    return f"{shown}: a gain of 1.00, and nothing to change{so_far}{left}."
 
 
 def _short_of_time(findings: Findings) -> bool:
@@ -99,14 +111,15 @@ def _short_of_time(findings: Findings) -> bool:
 def _unfinished(findings: Findings, choice: Choice) -> Iterator[str]:
     if findings.ended:
         return
-    yield "The search was cut short: this is the best that was found by then."
+    if choice.recommended.changes:
+        yield "The search was cut short: this is the best that was found by then."
     held, found = findings.held, setup_of(choice.recommended)
     if findings.effects and held != found and not findings.runs(held):
         gained = times(math.prod(ratio for ratio, _ in findings.effects))
         yield f"Switches that made the step {gained} as fast in pairs had not run end to end yet, and are left out."
 
 
-def _is_open(found: Finalist) -> bool:
+def is_open(found: Finalist) -> bool:
     """Whether it looks faster, and the rounds did not show it."""
     return found.speedup > LOOKS_FASTER and found.speedup_ci95[0] <= 1.0
 
@@ -119,7 +132,7 @@ def _measured_alone(choice: Choice) -> list[Finalist]:
 
 def _open(choice: Choice) -> Iterator[str]:
     best = max(_measured_alone(choice), key=lambda each: each.speedup)
-    if choice.recommended.changes or not _is_open(best):
+    if choice.recommended.changes or not is_open(best):
         return
     what, remedy = changes_in_words(best.changes), "more rounds would tell, with a longer budget or --repeats"
     if tells_nothing(best.speedup, best.speedup_ci95):
@@ -128,28 +141,25 @@ def _open(choice: Choice) -> Iterator[str]:
         yield f"{what} may be {times(best.speedup)} as fast ({between(best.speedup_ci95)}): {remedy}."
 
 
-def _bound(choice: Choice, bounds: tuple[str, str]) -> Iterator[str]:
-    before, after = bounds
-    if not choice.recommended.changes:
-        yield f"The baseline is bound by {before}."
-    elif before == after:
-        yield f"It was bound by {before}, and still is."
-    else:
-        yield f"It was bound by {before}, and is now bound by {after}."
-
-
 def _free_batch(choice: Choice) -> Iterator[str]:
+    """What another batch was shown to gain; what is open of it is told elsewhere."""
     free = choice.free
     if free is None or free == choice.recommended or free.learning_gain is not None:
         return
-    beside = f"With a batch of {free.batch_size} it is {times(free.speedup)} as fast as the baseline"
-    yield f"{beside} ({within(free.speedup, free.speedup_ci95)})."
+    if _is_shown(free):
+        beside = f"With a batch of {free.batch_size} it is {times(free.speedup)} as fast as the baseline"
+        yield f"{beside} ({between(free.speedup_ci95)})."
+    elif choice.recommended.changes:
+        yield f"That a batch of {free.batch_size} is faster still was not shown ({_so_far(free)})."
 
 
-def _left(headroom: Headroom) -> Iterator[str]:
-    if headroom.share_of_resident is not None:
-        share = format_percent(min(1.0, headroom.share_of_resident), 0)
-        yield f"It reaches {share} of the rate that the same step has with its data resident on the device."
+def _is_shown(found: Finalist) -> bool:
+    """Whether the rounds showed it to be faster than the baseline."""
+    return found.worth_ci95[0] > 1.0
+
+
+def _so_far(found: Finalist) -> str:
+    return f"{times(found.speedup)} as fast as the baseline, {within(found.speedup, found.speedup_ci95)}"
 
 
 def missed_verdicts(answer: FindAnswer) -> Iterator[str]:
@@ -159,13 +169,15 @@ def missed_verdicts(answer: FindAnswer) -> Iterator[str]:
         miss = 0.0 if foretold is None else foretold / found.examples_per_second - 1
         if foretold is not None and abs(miss) > MISSED_BY:
             figures = f"{format_rate(foretold)} and {format_rate(found.examples_per_second)} examples/s"
-            yield f"The simulation missed {_named(placed)} by {miss:+.0%}: foretold and measured were {figures}."
+            missed = f"{'+' if miss > 0 else ''}{format_percent(miss, 0)}"
+            yield f"The simulation missed {_named(placed)} by {missed}: foretold and measured were {figures}."
 
 
 def _named(placed: Placed) -> str:
     """`runner-up 1 (precision=bf16)`: what it changes is told where its label does not say it."""
-    told = "" if placed.known_by_label else f" ({changes_in_words(placed.finalist.changes)})"
-    return f"{placed.label}{told}"
+    if placed.known_by_label:
+        return _IN_A_SENTENCE.get(placed.label, placed.label)
+    return f"{placed.label} ({changes_in_words(placed.finalist.changes)})"
 
 
 def _losses(findings: Findings, choice: Choice) -> Iterator[str]:

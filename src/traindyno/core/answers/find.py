@@ -93,11 +93,17 @@ class StepShare(Record, frozen=True):
 
 
 class Headroom(Record, frozen=True):
-    """What the recommended settings leave: shares of the rate with resident data, and of the device's ceilings."""
+    """What the recommended settings leave: shares of the rate with resident data, and of the device's ceilings.
+
+    On a CPU the rest of the time is `waiting_share`, for a batch, and `slowed_share`: what the step takes longer beside
+    the loader than alone.
+    """
 
     resident_examples_per_second: float | None = None
     share_of_resident: float | None = None
     share_of_resident_ci95: Interval | None = None
+    waiting_share: float | None = None
+    slowed_share: float | None = None
     flops_share: float | None = None
     bytes_share: float | None = None
     unknown_because: str | None = None

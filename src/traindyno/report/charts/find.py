@@ -3,6 +3,7 @@
 from typing import Any
 
 from traindyno.analysis.find.placed import BASELINE, RECOMMENDED, Placed, is_gain, placed_finalists
+from traindyno.analysis.stall_verdicts import UNSETTLED
 from traindyno.core.answers import Attempt, Document, FindAnswer, StepShare
 from traindyno.report.charts.phase_bars import COLORS, PhaseBar, phases_panel
 from traindyno.report.charts.ratios import ratio_row, ratios_panel
@@ -83,9 +84,12 @@ def _bar(name: str, parts: tuple[StepShare, ...], bound: str) -> PhaseBar | None
 
 
 def _bound_words(bound: str) -> str:
-    """`data: decode` → `data-bound (decode)`."""
-    kind, _, stage = one_line(bound, 40).partition(": ")
-    return f"{kind}-bound{f' ({stage})' if stage else ''}"
+    """`data: decode` → `data-bound (decode)`, `compute, shared with the loader` → `compute-bound (shared …)`."""
+    told = one_line(bound, 40)
+    if told == UNSETTLED:
+        return f"bound {UNSETTLED}"
+    kind, _, more = told.partition(", " if ", " in told else ": ")
+    return f"{kind}-bound{f' ({more})' if more else ''}"
 
 
 def _finalists(answer: FindAnswer, title: str | None = None) -> Any:

@@ -66,7 +66,8 @@ summary { cursor: pointer; overflow-wrap: anywhere; }
 summary:hover { color: var(--accent); }
 .chart { background: #ffffff; border: 1px solid var(--line); border-radius: 10px; padding: .5rem;
   overflow-x: auto; }
-.chart svg { display: block; width: 100%; min-width: 34rem; height: auto; max-width: 50rem; margin: 0 auto; }
+.chart svg { display: block; width: 100%; min-width: 34rem; height: auto; max-width: 50rem; margin: 0 auto;
+  overflow: visible; }
 @media (max-width: 32rem) { main { padding: 1rem .75rem 3rem; } th, td { padding: .32rem .45rem; }
   table.facts th { width: 6rem; } .figure { font-size: 2.5rem; } .card { padding: .9rem; }
   .grid { grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); } }

@@ -2,7 +2,7 @@
 
 from traindyno.analysis.find.placed import is_gain, other_batch
 from traindyno.analysis.noise_verdicts import figure
-from traindyno.core.answers import Document, Finalist, FindAnswer, Headroom, Remedy, TrainingTime
+from traindyno.core.answers import Document, Finalist, FindAnswer, Headroom, Remedy
 from traindyno.report.charts.find import attempts_chart, finalists_chart, find_chart, steps_chart
 from traindyno.report.finalists import foretells_loss, is_predicted
 from traindyno.report.found_settings import found_snippets
@@ -71,7 +71,7 @@ def conclusion(document: Document) -> tuple[str, ...]:
     return (
         answer_line(answer),
         *_use_lines(answer.headroom),
-        *_training_lines(answer.training_time),
+        *_training_lines(answer),
         *_proof_lines(answer),
         *_retuning_lines(answer),
         *_constraint_lines(answer),
@@ -110,16 +110,15 @@ def _use_lines(headroom: Headroom) -> tuple[str, ...]:
     return (f"Used of the device: n/a ({one_line(headroom.unknown_because, 200)})",) if headroom.unknown_because else ()
 
 
-def _times(time: TrainingTime) -> str:
-    return f"{duration(time.baseline_seconds)} → {duration_interval(time.seconds, time.ci95)}"
-
-
-def _training_lines(time: TrainingTime | None) -> tuple[str, ...]:
+def _training_lines(answer: FindAnswer) -> tuple[str, ...]:
+    time = answer.training_time
     if time is None:
         return ()
     length = f"{time.epochs:g} epoch{'' if time.epochs == 1 else 's'} of {count(time.examples)} examples"
     more = "" if time.epochs_needed is None else f", {time.epochs_needed:.3g} of them predicted for the same loss"
-    return (f"Training for {length}: {_times(time)} ({duration(time.epoch_seconds)} per epoch{more})",)
+    before = f"{duration(time.baseline_seconds)} → " if is_gain(answer) else ""
+    takes = f"{before}{duration_interval(time.seconds, time.ci95)}"
+    return (f"Training for {length}: {takes} ({duration(time.epoch_seconds)} per epoch{more})",)
 
 
 def _proof_lines(answer: FindAnswer) -> tuple[str, ...]:

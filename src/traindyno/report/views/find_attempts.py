@@ -3,8 +3,8 @@
 from traindyno.core.answers import Attempt, FindAnswer
 from traindyno.report.charts.find import OF_ONE, WITHIN_MARK
 from traindyno.report.view import Column, Row, Table, Tone
-from traindyno.report.views.find_tables import speed_words
-from traindyno.report.wording import count, duration, one_line, ratio_interval
+from traindyno.report.views.find_tables import speed_interval, speed_words
+from traindyno.report.wording import count, duration, one_line
 
 TRIED_COLUMNS = (
     Column(heading="change", right=False),
@@ -24,12 +24,17 @@ WITHIN = f"{WITHIN_MARK} {OF_ONE}: the interval does not cover how far processes
 
 def tried_table(answer: FindAnswer) -> tuple[Table, ...]:
     """What was measured on the way, in short: kept or rejected, with numbers."""
-    tried = [each for each in answer.attempts if each.trials or (each.ratio is not None and not each.predicted)]
+    tried = [each for each in answer.attempts if _is_tried(each)]
     rows = tuple(Row(cells=_attempt_cells(each), tone="chosen" if each.adopted else "plain") for each in tried)
     legend = [WITHIN] if any(attempt.within_process for attempt in tried) else []
     others = len(answer.attempts) - len(tried)
     legend += [f"{count(others)} more not tried, or ruled out: the report says why"] if others else []
     return (Table(columns=TRIED_COLUMNS, rows=rows, title="What was tried", legend=tuple(legend)),) if rows else ()
+
+
+def _is_tried(attempt: Attempt) -> bool:
+    """Measured, or adopted without: what was ruled out or left out is neither."""
+    return bool(attempt.trials) or attempt.adopted or (attempt.ratio is not None and not attempt.predicted)
 
 
 def attempts_table(answer: FindAnswer) -> tuple[Table, ...]:
@@ -65,4 +70,4 @@ def _ratio(attempt: Attempt) -> str:
     if attempt.predicted:
         return f"{speed_words(attempt.ratio)} (predicted)"
     mark = f" {WITHIN_MARK}" if attempt.within_process else ""
-    return f"{ratio_interval(attempt.ratio, attempt.ci95)}{mark}"
+    return f"{speed_interval(attempt.ratio, attempt.ci95)}{mark}"

@@ -1,5 +1,7 @@
 """The tables of `find`: the finalists, what changes, and where the time went."""
 
+import math
+
 from traindyno.analysis.find.placed import Placed, is_gain, other_batch, placed_finalists
 from traindyno.core.answers import Finalist, FindAnswer, Remedy, TimeSpent
 from traindyno.report.finalists import differences, foretells_loss, in_order, setting_of, value_of
@@ -93,13 +95,19 @@ def speed_words(ratio: float | None) -> str:
     return f"{ratio:.2f}×" if ratio is not None and known(ratio) else "n/a"
 
 
+def speed_interval(ratio: float | None, interval: tuple[float, float] | None) -> str:
+    """`1.84× (1.82 to 1.86)`; one whose interval has no end may be anything, and does not stand there as if exact."""
+    unbounded = interval is not None and interval[1] == math.inf
+    return f"{speed_words(ratio)} ± over 100 %" if unbounded else ratio_interval(ratio, interval)
+
+
 def way_cells(label: str, finalist: Finalist) -> tuple[str, ...]:
     """A way to train in the columns of finalists."""
     return (
         label,
         batch(finalist.batch_size),
         rate_interval(finalist.examples_per_second, finalist.ci95) + ("" if finalist.steady else f" {UNSTEADY}"),
-        ratio_interval(finalist.speedup, finalist.speedup_ci95) if finalist.changes else speed_words(finalist.speedup),
+        speed_interval(finalist.speedup, finalist.speedup_ci95) if finalist.changes else speed_words(finalist.speedup),
         size(finalist.peak_memory_bytes),
         setting_of(finalist, "num_workers"),
     )
@@ -114,7 +122,7 @@ def _finalist_row(placed: Placed, fastest: float, learning: bool) -> Row:
 
 def _learning_cells(label: str, finalist: Finalist) -> tuple[str, ...]:
     cells = way_cells(label, finalist)
-    sooner = ratio_interval(finalist.worth, finalist.worth_ci95) if finalist.changes else speed_words(finalist.worth)
+    sooner = speed_interval(finalist.worth, finalist.worth_ci95) if finalist.changes else speed_words(finalist.worth)
     return (*cells[:3], speed_words(finalist.speedup), speed_words(finalist.examples_needed), sooner, *cells[4:])
 
 

@@ -44,19 +44,24 @@ def last_rounds(hunt: Hunt) -> Trying[None]:
     entries = hunt.findings.entries = _entries(hunt)
     if len(entries) == 1:
         return
-    repeats = max(FEWEST_ROUNDS, hunt.goal.repeats)
+    repeats, fewest = max(FEWEST_ROUNDS, hunt.goal.repeats), 1 if hunt.purse.hurries else FEWEST_ROUNDS
     for number in range(repeats):
-        if number >= FEWEST_ROUNDS and not hunt.purse.affords_round():
+        if number >= fewest and not hunt.purse.affords_round():
             return
         yield from one_round(hunt.trials, entries, number, hunt.goal.seed, repeats)
 
 
 def look_at_result(hunt: Hunt) -> Trying[None]:
-    """The step of what will be recommended, taken apart."""
+    """The step of what will be recommended, taken apart, and the baseline's where there was no time for it before."""
     found = setup_of(choose(hunt.findings, hunt.goal.batch_range).recommended)
-    if found != hunt.goal.baseline and hunt.purse.left(0.0) >= hunt.purse.cost("anatomy"):
-        reason = "the step of what was found taken apart"
-        hunt.findings.anatomies[found] = yield Wanted(spec=hunt.trials.anatomy(found), reason=reason)
+    for setup in dict.fromkeys((found, hunt.goal.baseline)):
+        if setup not in hunt.findings.anatomies and hunt.purse.affords_last_look(setup):
+            what = "the baseline's step" if setup == hunt.goal.baseline else "the step of what was found"
+            yield from take_apart(hunt, setup, f"{what} taken apart")
+
+
+def take_apart(hunt: Hunt, setup: Setup, reason: str) -> Trying[None]:
+    hunt.findings.anatomies[setup] = yield Wanted(spec=hunt.trials.anatomy(setup), reason=reason)
 
 
 def _let_workers_persist(hunt: Hunt) -> None:
@@ -82,6 +87,6 @@ def _entries(hunt: Hunt) -> list[Entry]:
     ]
     known = {entry.setup for entry in entries}
     simpler = near_equals(findings, hunt.goal.may_change("num_workers"))
-    others = [entry for entry in simpler if entry.setup not in known]
-    paid = hunt.purse.entries_paid_for()
-    return [*entries, *others][: max(2, paid)]
+    entries += [entry for entry in simpler if entry.setup not in known]
+    paid = hunt.purse.entries_paid_for([entry.setup for entry in entries])
+    return entries[: max(2, paid)]

@@ -1,7 +1,7 @@
 """Whether what was adopted leaves training as it was: its losses beside the baseline's, over a short run.
 
 They are looked at for everything together. Where they differ, precision is given up first, and then everything that
-changes arithmetic.
+changes arithmetic. What is left must be compiled anew for another look; without time for that, compiling goes too.
 """
 
 import math
@@ -32,10 +32,11 @@ class LossLook:
         self._baseline: list[TrialRecord] = []
         self._purse = hunt.purse
         self._steps: int | None = None
+        self._size: int | None = None
 
     def run(self) -> Trying[None]:
         findings = self._findings
-        while findings.trains and any(member.changes_arithmetic for member in findings.members):
+        while findings.trains and self._is_open():
             yield from self._baseline_losses()
             check = yield from self._check(findings.held.settings)
             findings.loss_checks[step_settings(findings.held.settings)] = check
@@ -43,13 +44,21 @@ class LossLook:
                 return
             self._give_up(check)
 
+    def _is_open(self) -> bool:
+        held, members = step_settings(self._findings.held.settings), self._findings.members
+        return held not in self._findings.loss_checks and any(member.changes_arithmetic for member in members)
+
     def _give_up(self, check: LossCheck) -> None:
         members = self._findings.members
         spoiling = [member for member in members if member.switch == CHANGES_MOST] or [
             member for member in members if member.changes_arithmetic
         ]
         why = check.note or "the loss after a short run lies outside the spread of the baseline's seeds"
+        self._findings.spoiling |= {(member.switch, member.value) for member in spoiling}
         give_up(self._findings, spoiling, why)
+        compiled = [member for member in self._findings.members if member.switch == "compile"]
+        if compiled and not self._purse.affords_to_compile_again():
+            give_up(self._findings, compiled, "no time was left to compile what remained, and to look at its loss")
 
     def _baseline_losses(self) -> Trying[None]:
         for seed in range(len(self._baseline), SEEDS):
@@ -81,9 +90,10 @@ class LossLook:
 
     def _wanted(self, settings: Settings, reason: str, seed: int) -> Wanted:
         parts = math.lcm(self._goal.baseline.settings.accumulation_steps, settings.accumulation_steps)
-        size = losses_batch(self._goal.baseline.settings.batch_size, parts)
-        template = self._trials.of(self._goal.baseline)
-        spec = losses_spec(template, settings, size, seed)
-        if self._steps is None:
+        if self._steps is None or self._size is None:
+            own = self._goal.baseline.settings.batch_size
+            self._size = own if self._purse.is_compiled else losses_batch(own, parts)
             self._steps = self._purse.loss_steps(losses_trials())
+        template = self._trials.of(self._goal.baseline)
+        spec = losses_spec(template, settings, self._size, seed)
         return Wanted(spec=msgspec.structs.replace(spec, budget=Budget(steps=self._steps)), reason=reason)

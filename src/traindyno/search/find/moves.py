@@ -6,12 +6,13 @@ that may be the difference between two processes is looked at in further pairs. 
 adopted are looked at together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from traindyno.analysis.find.attempts import failure_words, not_tried, out_of_time, tried_switches
 from traindyno.analysis.find.findings import Effect
+from traindyno.analysis.find.forecast import BOUND_BY_DATA, waiting_gain
 from traindyno.analysis.find.pairs import needs_another, said_by, speaks_for
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
 from traindyno.analysis.switch_findings import Tried
@@ -20,13 +21,16 @@ from traindyno.core.setups import Setup
 from traindyno.core.units import format_percent
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.losses import losses_trials
-from traindyno.search.find.purse import COMPILING_SECONDS
-from traindyno.search.find.switch_order import is_set, one_by_one, partners
+from traindyno.search.find.switch_order import BEFORE_DATA, is_set, one_by_one, partners, takes_back
 from traindyno.search.replaying import Trying
 from traindyno.search.switches.trying import compare
 
 WORTH_ADOPTING = 1.01
 GRAPHS = "reduce-overhead"
+RUNS_FOR_DATA = 3
+"""End to end, for the loader that a faster step needs."""
+BESIDE_PRECISION = ("memory_format", "tf32")
+"""Useless or slower beside lower precision, they may gain without it."""
 HOST_MATTERS = 0.5
 """Graphs of kernels are tried where launching takes this share of the step, or more."""
 
@@ -38,25 +42,61 @@ class StepSearch:
         self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
         self._undone: set[Candidate] = set()
         """What was held and given up by a pair of its own."""
+        self._left: list[Candidate] | None = None
+        """What has not had its turn; null before the first."""
 
-    def improve(self) -> Trying[None]:
-        yield from self._add_together()
-        before = self._findings.held
-        for candidate in one_by_one(self._goal):
+    @property
+    def is_done(self) -> bool:
+        return self._left == []
+
+    @property
+    def left_over(self) -> str:
+        """What has not been tried, in words."""
+        return "switches" if self._left is None else names_of(tuple(self._left))
+
+    @property
+    def may_change_much(self) -> bool:
+        """Whether a switch is left that may make the step another one."""
+        return self._left is None or any(each.switch in BEFORE_DATA and not takes_back(each) for each in self._left)
+
+    def improve(self, waits_now: Callable[[], bool]) -> Trying[None]:
+        """Try what is left. Once training waits for its data, they come first, and the rest is for another time."""
+        if self._left is None:
+            self._left = one_by_one(self._goal)
+            if not any(self._is_held(partner) for partner in partners(self._goal)):
+                yield from self._add_together()
+        while self._left and not waits_now():
+            candidate, compiled = self._left.pop(0), self._findings.held.settings.compile
             if self._is_held(candidate) or candidate in self._undone:
                 continue
             if (why := self._cannot_matter(candidate)) is None:
                 yield from self._add((candidate,))
             else:
                 self._findings.attempts.append(not_tried("step", candidate.name, why))
-        if self._findings.held.settings.compile != before.settings.compile:
-            yield from self._add_together()
+            if self._findings.held.settings.compile != compiled:
+                yield from self._add_together()
+
+    def begin_again(self) -> Trying[None]:
+        """Leave out what spoils the losses, and what was tried and does not depend on it.
+
+        What came in together with precision must pay without it.
+        """
+        spoiling, tried = self._findings.spoiling, {each.change for each in self._findings.attempts if each.trials}
+        told = [each for each in one_by_one(self._goal) if each.name not in tried or each.switch in BESIDE_PRECISION]
+        fresh = [each for each in told if (each.switch, each.value) not in spoiling]
+        self._left = [each for each in fresh if not self._is_held(each)]
+        for member in [each for each in partners(self._goal) if each in self._findings.members]:
+            yield from self._without(member)
 
     def _add_together(self) -> Trying[None]:
-        """Both partners, unless one is held already. Once a step is compiled they may gain what they did not before."""
-        together = partners(self._goal)
-        if not any(self._is_held(partner) for partner in together) and together and (yield from self._add(together)):
-            yield from self._without(together[-1])
+        """Both partners; once a step is compiled again, and one of them by itself where launching was in its way."""
+        together, spoiling = partners(self._goal), self._findings.spoiling
+        sound = [each for each in together if (each.switch, each.value) not in spoiling]
+        missing = tuple(partner for partner in sound if not self._is_held(partner))
+        if not missing or (len(missing) < len(together) and (self._host_share() or 0.0) < HOST_MATTERS):
+            return
+        if (yield from self._add(missing)) and len(missing) > 1:
+            yield from self._without(missing[-1])
 
     def _is_held(self, candidate: Candidate) -> bool:
         return is_set(candidate, self._findings.held.settings)
@@ -110,9 +150,16 @@ class StepSearch:
         return settings if settings.precision == "fp32" else msgspec.structs.replace(settings, tf32=own)
 
     def _extra_seconds(self, members: tuple[Candidate, ...], settings: Settings) -> float:
-        """What adopting the members takes beside their pair: compiling, and the losses to look at in the end."""
-        compiling = settings.compile not in ("none", self._findings.held.settings.compile)
-        return self._losses_seconds(members) + (COMPILING_SECONDS if compiling else 0.0)
+        """What adopting the members takes beside their pair: compiling, and the losses to look at in the end.
+
+        A step that is faster still gains nothing where there is no time left to load for it.
+        """
+        if settings.compile in ("none", self._findings.held.settings.compile):
+            return self._losses_seconds(members)
+        waits = self._trials.has_data and waiting_gain(self._findings, self._findings.held) >= BOUND_BY_DATA
+        loading = RUNS_FOR_DATA * (self._purse.compiled_seconds + self._purse.cost("feed")) if waits else 0.0
+        compiling = 0.0 if self._purse.is_compiled else self._purse.compiling_seconds
+        return self._losses_seconds(members) + compiling + loading
 
     def _losses_seconds(self, members: tuple[Candidate, ...]) -> float:
         arithmetic = any(member.changes_arithmetic for member in members)

@@ -10,13 +10,14 @@ from traindyno.analysis.find.forecast import supplier_of
 from traindyno.analysis.intervals import relative_half_width
 from traindyno.analysis.sustained import sustained
 from traindyno.core.records import Measurement, TrialRecord, TrialSpec
-from traindyno.search.find.finish import know_the_step, last_rounds, leave_the_margin, look_at_result
+from traindyno.search.find.finish import know_the_step, last_rounds, leave_the_margin, look_at_result, take_apart
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.hunt import Hunt
+from traindyno.search.find.hurry import search_in_a_hurry
 from traindyno.search.find.losses import LossLook
 from traindyno.search.find.noise import NOISE_RUNS, know_the_noise
 from traindyno.search.find.purse import Purse
-from traindyno.search.find.sides import search_sides
+from traindyno.search.find.sides import search_sides, search_sides_again
 from traindyno.search.find.sizes import SizeSearch
 from traindyno.search.find.trials import Trials
 from traindyno.search.replaying import Trying, Wanted, replay
@@ -69,7 +70,11 @@ def _study(hunt: Hunt) -> Trying[None]:
     if hunt.findings.baseline_failure is not None:
         return
     yield from search_sides(hunt)
-    yield from hunt.logged("losses", LossLook(hunt).run())
+    yield from search_in_a_hurry(hunt)
+    losses = LossLook(hunt)
+    yield from hunt.logged("losses", losses.run())
+    yield from search_sides_again(hunt)
+    yield from hunt.logged("losses", losses.run())
     yield from hunt.logged("memory", know_the_step(hunt))
     yield from hunt.logged("memory", leave_the_margin(hunt))
     if hunt.goal.may_change("batch_size"):
@@ -99,7 +104,11 @@ def _look_at_baseline(hunt: Hunt) -> Trying[None]:
         if not findings.runs(baseline):
             findings.baseline_failure = record
             return
-        if record.measurement is None or not _is_disturbed(record.measurement) or not hunt.purse.affords("feed", 2):
+        if (
+            record.measurement is None
+            or not _is_disturbed(record.measurement)
+            or not hunt.purse.affords_to_look_closer("feed")
+        ):
             break
     if hunt.goal.has_data:
         reason = "what an example and a step cost by themselves"
@@ -107,8 +116,8 @@ def _look_at_baseline(hunt: Hunt) -> Trying[None]:
         if probe.measurement is not None:
             findings.probes[supplier_of(baseline)] = probe
             findings.note_resident(probe)
-    reason = "the baseline's step taken apart"
-    findings.anatomies[baseline] = yield Wanted(spec=hunt.trials.anatomy(baseline), reason=reason)
+    if hunt.purse.affords_to_look_closer("anatomy"):
+        yield from take_apart(hunt, baseline, "the baseline's step taken apart")
 
 
 def _is_disturbed(measurement: Measurement) -> bool:

@@ -1,8 +1,10 @@
 """How the time budget is spent: what is left for searching once the last rounds are paid for."""
 
+from collections.abc import Sequence
+
 from traindyno.analysis.find.findings import Findings
-from traindyno.analysis.find.rounds import FIRST_ROUND
-from traindyno.analysis.switch_losses import LARGEST_BATCH, STEPS
+from traindyno.analysis.find.rounds import FEWEST_ROUNDS, FIRST_ROUND
+from traindyno.analysis.switch_losses import LARGEST_BATCH, SEEDS, STEPS
 from traindyno.core.records import TrialKind, TrialRecord
 from traindyno.core.setups import Setup
 from traindyno.search.find.goal import Goal
@@ -30,10 +32,14 @@ _STARTING_SECONDS = 2.0
 
 
 class Purse:
-    """Decides by what the trials so far took, so that a replayed study decides the same."""
+    """Decides by what the trials so far took, so that a replayed study decides the same.
+
+    `hurries` says that the time does not reach for any change with all its rounds.
+    """
 
     def __init__(self, goal: Goal, findings: Findings, trial_seconds: float) -> None:
         self._goal, self._findings, self._trial_seconds = goal, findings, trial_seconds
+        self.hurries = False
 
     def affords(self, kind: TrialKind, count: int = 1, extra_seconds: float = 0.0) -> bool:
         """Whether so many trials can be paid for without touching what the last rounds need."""
@@ -41,18 +47,37 @@ class Purse:
 
     def spare(self) -> float:
         """Seconds for searching, beside what the last rounds need."""
-        return self.left(self._reserve())
+        return self.left(self._reserve(self._baseline + self._end_to_end))
+
+    def affords_to_look_closer(self, kind: TrialKind) -> bool:
+        """Whether another look at the baseline leaves enough for a first candidate, and for all rounds with it."""
+        rounds = RESERVED_ROUNDS * SAFELY * 2 * self._baseline
+        return self.left(rounds) >= self.cost(kind) + self._baseline
+
+    def affords_last_look(self, setup: Setup) -> bool:
+        """Whether a step can be taken apart at the very end, when nothing else is to follow."""
+        is_baseline = setup == self._findings.baseline
+        return self.left(0.0) >= (max(self._baseline, self.cost("anatomy")) if is_baseline else self.cost("anatomy"))
+
+    def affords_one_round(self, step_seconds: float | None) -> bool:
+        """Whether a way to train whose steps should take so long can be compared with the baseline once."""
+        return self.left(0.0) >= self._baseline + self.feed_cost(step_seconds)
+
+    def affords_to_compile_again(self) -> bool:
+        """Whether what is left of the switches can be compiled and its losses looked at, with the fewest rounds."""
+        rounds = FEWEST_ROUNDS * (self._baseline + self._end_to_end)
+        return self.left(rounds) >= self.compiling_seconds + self.cost("losses")
 
     def affords_round(self) -> bool:
         """Whether there is time for another round, by what the last one took."""
         rounds = [record for _, record in self._findings.log if record.spec.repeat >= FIRST_ROUND]
         last = max((record.spec.repeat for record in rounds), default=FIRST_ROUND)
-        return self.left(0.0) >= sum(record.seconds for record in rounds if record.spec.repeat == last)
+        return self.left(0.0) >= SAFELY * sum(record.seconds for record in rounds if record.spec.repeat == last)
 
-    def affords_feed(self, step_seconds: float | None) -> bool:
+    def affords_feed(self, step_seconds: float | None, before_seconds: float = 0.0) -> bool:
         """Whether a run end to end can be paid for whose steps should take so long, and the last rounds with it."""
         cost = self.feed_cost(step_seconds)
-        return self.left(RESERVED_ROUNDS * SAFELY * (self._baseline + cost)) >= cost
+        return self.left(self._reserve(self._baseline + cost)) >= before_seconds + cost
 
     def feed_cost(self, step_seconds: float | None) -> float:
         """What a run end to end should take: shorter than the baseline's as its steps are, but it has to start.
@@ -63,17 +88,26 @@ class Purse:
         if step_seconds is None or told is None:
             return self._end_to_end
         shortest = min(self._baseline, _STARTING_SECONDS + 2 * self._trial_seconds)
-        compiled = COMPILED_SECONDS if self._is_compiled and not self._was_compiled else 0.0
+        compiled = self.compiled_seconds if self.is_compiled and not self._was_compiled else 0.0
         shortest = max(shortest, min((run.seconds for run in self._runs if self._is_other(run)), default=0.0))
         return compiled + max(shortest, self._baseline * min(1.0, step_seconds / told.step_seconds))
 
     def _is_other(self, run: TrialRecord) -> bool:
         return run.spec.kind == "feed" and run.spec.settings != self._findings.baseline.settings
 
-    def entries_paid_for(self) -> int:
-        """How many ways to train the last rounds can be paid for, the baseline among them."""
+    def entries_paid_for(self, setups: Sequence[Setup]) -> int:
+        """How many of these ways to train the last rounds can be paid for; the first is the baseline."""
         left = self.left(RESERVED_ROUNDS * self._baseline)
-        return 99 if left == float("inf") else 1 + int(left / (RESERVED_ROUNDS * max(0.1, self._end_to_end)))
+        for number, setup in enumerate(setups[1:], start=1):
+            left -= RESERVED_ROUNDS * self._end_to_end + self._compiling_seconds(setup)
+            if left < 0:
+                return number
+        return len(setups)
+
+    def _compiling_seconds(self, setup: Setup) -> float:
+        """What a step that has not run yet takes to be compiled."""
+        is_new = setup.settings.compile != "none" and self._findings.resident_seconds(setup.settings) is None
+        return self.compiling_seconds if is_new else 0.0
 
     def left(self, reserve: float) -> float:
         unspent = self.unspent()
@@ -96,15 +130,38 @@ class Purse:
         if kind == "losses":
             return self._losses_seconds(FEWEST_LOSS_STEPS)
         if kind == "pair":
-            pairs = [each for _, each in self._findings.log if each.spec.kind == kind]
-            alike = [each.seconds for each in pairs if _compiles(each) == self._is_compiled]
-            seconds = [min(alike[-2:])] if alike else []
-        if not seconds and kind == "pair":
-            return min(2 * self._end_to_end, 2 * _STARTING_SECONDS + 3 * self._trial_seconds)
+            return self._pair_seconds()
+        if kind == "speed" and not seconds and self.is_compiled:
+            return self.compiling_seconds + self._end_to_end
         return max(seconds[-2:]) if seconds else self._end_to_end
 
+    def _pair_seconds(self) -> float:
+        """A pair on top of what is held; where that is compiled, the other step has to be compiled too."""
+        pairs = [each for _, each in self._findings.log if each.spec.kind == "pair"]
+        alike = [each.seconds for each in pairs if _compiles(each) == self.is_compiled]
+        if alike:
+            return max(alike[-2:]) if self.is_compiled else min(alike[-2:])
+        plain = min(2 * self._end_to_end, 2 * _STARTING_SECONDS + 3 * self._trial_seconds)
+        return plain + self.compiled_seconds + self.compiling_seconds if self.is_compiled else plain
+
     @property
-    def _is_compiled(self) -> bool:
+    def compiling_seconds(self) -> float:
+        """What a step takes to be compiled: as the first one took."""
+        return max(self._first_steps, default=COMPILING_SECONDS)
+
+    @property
+    def compiled_seconds(self) -> float:
+        """What the first step takes of one that has been compiled before."""
+        return min([COMPILED_SECONDS, *self._first_steps])
+
+    @property
+    def _first_steps(self) -> list[float]:
+        told = (record for _, record in self._findings.log if record.spec.settings.compile != "none")
+        with_model = [record.measurement for record in told if not _loads_alone(record)]
+        return [each.first_step_seconds for each in with_model if each is not None]
+
+    @property
+    def is_compiled(self) -> bool:
         return self._findings.held.settings.compile != "none"
 
     @property
@@ -118,33 +175,54 @@ class Purse:
         return next((each for each in steps if self._losses_seconds(each) <= left), FEWEST_LOSS_STEPS)
 
     def _losses_seconds(self, steps: int) -> float:
-        """A short run at a small batch, whose steps take as long as launching does at least."""
+        """A short run at a small batch, whose steps take as long as launching does at least.
+
+        One that is compiled has the own batch, for which there is code already; compiling for another takes longer.
+        """
         settings = self._findings.baseline.settings
         step = self._findings.resident_seconds(settings) or 0.0
         record = self._findings.anatomies.get(self._findings.baseline)
         told = record.measurement.anatomy if record is not None and record.measurement is not None else None
         launching = 0.0 if told is None else told.host_step_seconds or 0.0
+        if self.is_compiled:
+            compiled = SEEDS + 1 if self._was_compiled else 1
+            return steps * step + _STARTING_SECONDS + self.compiled_seconds * compiled / (SEEDS + 1)
         small = max(step * min(1.0, LARGEST_BATCH / settings.batch_size), min(step, launching))
         return steps * small + _STARTING_SECONDS
 
-    def _reserve(self) -> float:
-        """The last rounds, of the baseline and of what is held."""
-        return RESERVED_ROUNDS * SAFELY * (self._baseline + self._end_to_end)
+    def _reserve(self, round_seconds: float) -> float:
+        """The last rounds, of the baseline and of what is held; in a hurry one of them, for a first change."""
+        if self.hurries and not self._findings.has_tried:
+            return round_seconds
+        return RESERVED_ROUNDS * SAFELY * round_seconds
 
     @property
     def _baseline(self) -> float:
-        return self._runs[0].seconds if self._runs else 2 * self._trial_seconds
+        return self._again(self._runs[0]) if self._runs else 2 * self._trial_seconds
 
     @property
     def _end_to_end(self) -> float:
         """What is held: as its loader took last. What was tried and not held says nothing of the rounds to come."""
         held = _loader(self._findings.held)
-        alike = [run.seconds for run in self._runs if _loader_of(run) == held]
-        return alike[-1] if alike else self._baseline
+        alike = [run for run in self._runs if _loader_of(run) == held]
+        last = alike[-1] if alike else next(iter(self._runs), None)
+        starting = self.compiled_seconds if last is not None and self.is_compiled and not _compiles(last) else 0.0
+        return starting + (self._baseline if last is None else self._again(last))
+
+    def _again(self, record: TrialRecord) -> float:
+        """What the same trial should take the next time, when what it compiled is on disk."""
+        told = record.measurement
+        if told is None or not _compiles(record):
+            return record.seconds
+        compiling = max(0.0, told.first_step_seconds - self.compiled_seconds)
+        return max(record.seconds - compiling, min(record.seconds, self.compiled_seconds))
 
     @property
     def _runs(self) -> list[TrialRecord]:
-        return [record for _, record in self._findings.log if record.spec.kind in ("feed", "speed")]
+        """End to end, at the user's batch."""
+        kind, size = ("feed" if self._goal.has_data else "speed"), self._findings.baseline.settings.batch_size
+        told = (record for _, record in self._findings.log if record.spec.kind == kind)
+        return [record for record in told if record.spec.settings.batch_size == size]
 
 
 def _loader(setup: Setup) -> tuple[str, str, int]:
@@ -153,6 +231,10 @@ def _loader(setup: Setup) -> tuple[str, str, int]:
 
 def _loader_of(record: TrialRecord) -> tuple[str, str, int]:
     return _loader(Setup(data=record.spec.workload.data, settings=record.spec.settings))
+
+
+def _loads_alone(record: TrialRecord) -> bool:
+    return record.spec.kind in ("load", "probe") and record.spec.feed.supply == "loader"
 
 
 def _compiles(record: TrialRecord) -> bool:

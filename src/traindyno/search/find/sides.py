@@ -1,12 +1,13 @@
 """Which side to search: the data's or the step's, by what each could gain at best."""
 
-from traindyno.analysis.find.attempts import not_tried
-from traindyno.analysis.find.findings import Findings
-from traindyno.analysis.find.forecast import step_gain, waiting_gain
+from traindyno.analysis.find.attempts import not_tried, to_be_judged_again
+from traindyno.analysis.find.forecast import BOUND_BY_DATA, FASTER_STEP, step_gain, waiting_gain
 from traindyno.core.records import Settings
 from traindyno.core.setups import step_settings
 from traindyno.core.units import format_percent
+from traindyno.search.find.finish import know_the_step
 from traindyno.search.find.hunt import Hunt
+from traindyno.search.find.losses import CHANGES_MOST
 from traindyno.search.find.moves import StepSearch
 from traindyno.search.find.supply import SupplySearch
 from traindyno.search.replaying import Trying
@@ -14,41 +15,83 @@ from traindyno.search.replaying import Trying
 WORTH_SEARCHING = 1.03
 """A side that could gain less than this at best is not searched."""
 
-MOST_VISITS = 2
+MOST_VISITS = 3
+"""Of the data: as the baseline has it, for a faster step, and for what came of that."""
 
 
 def search_sides(hunt: Hunt) -> Trying[None]:
-    """The side where more is to be gained first; the data's again when the step has changed."""
-    visits: dict[str, set[Settings]] = {"data": set(), "step": set()}
-    while True:
-        gains = _gains(hunt, visits)
-        side = max(gains, key=lambda each: gains[each], default=None)
-        if side is None or gains[side] < WORTH_SEARCHING:
-            _say_what_was_left(hunt.findings, gains)
-            return
-        search = SupplySearch(hunt) if side == "data" else StepSearch(hunt)
-        yield from hunt.logged(side, search.improve())
-        visits[side].add(step_settings(hunt.findings.held.settings))
+    """Where training is held up first: the data while it waits for them, the step otherwise, by turns."""
+    yield from _Sides(hunt).run()
 
 
-def _gains(hunt: Hunt, visits: dict[str, set[Settings]]) -> dict[str, float]:
-    """What each side could gain at best, of those that have not been searched as things are."""
-    held, seen = hunt.findings.held, visits["data"]
-    gains = {}
-    if hunt.goal.has_data and len(seen) < MOST_VISITS and step_settings(held.settings) not in seen:
-        gains["data"] = waiting_gain(hunt.findings, held)
-    if not visits["step"]:
-        gains["step"] = step_gain(hunt.findings, held)
-    return gains
+def search_sides_again(hunt: Hunt) -> Trying[None]:
+    """With the step that is left after lower precision had to go for its losses; else nothing."""
+    findings = hunt.findings
+    spoilt = any(switch == CHANGES_MOST for switch, _ in findings.spoiling)
+    if not spoilt or findings.held.settings.precision != "fp32":
+        return
+    yield from hunt.logged("memory", know_the_step(hunt))
+    findings.attempts = [each for each in findings.attempts if not to_be_judged_again(each)]
+    yield from _Sides(hunt).run_again()
 
 
-def _say_what_was_left(findings: Findings, gains: dict[str, float]) -> None:
-    """A side that was never searched is named with what it could have gained."""
-    for side, gain in gains.items():
-        gained = format_percent(max(0.0, gain - 1), 0)
-        if side == "step":
-            why = f"training waits for its data; a step three times as fast would gain {gained}"
-            findings.attempts.append(not_tried("step", "switches", why))
-        elif not any(part == "data" for part, _ in findings.log):
-            why = f"training does not wait for its data; without any waiting it would gain {gained}"
-            findings.attempts.append(not_tried("data", "workers, decoders and sources", why))
+class _Sides:
+    def __init__(self, hunt: Hunt) -> None:
+        self._hunt, self._findings = hunt, hunt.findings
+        self._data, self._step = SupplySearch(hunt), StepSearch(hunt)
+        self._visited: set[Settings] = set()
+        """Steps for which the data's side was searched."""
+
+    def run_again(self) -> Trying[None]:
+        yield from self._hunt.logged("step", self._step.begin_again())
+        yield from self.run()
+
+    def run(self) -> Trying[None]:
+        while True:
+            gains = {"data": self._data_gain(), "step": self._step_gain()}
+            if max(gains.values()) < WORTH_SEARCHING:
+                self._say_what_was_left(gains)
+                return
+            if gains["data"] >= BOUND_BY_DATA or gains["data"] >= gains["step"]:
+                self._visited.add(self._settings)
+                brief = gains["step"] >= WORTH_SEARCHING and self._step.may_change_much
+                yield from self._hunt.logged("data", self._data.improve(brief))
+                self._visited.add(self._settings)
+            else:
+                yield from self._hunt.logged("step", self._step.improve(self._waits_now))
+
+    @property
+    def _settings(self) -> Settings:
+        return step_settings(self._findings.held.settings)
+
+    def _data_gain(self) -> float:
+        """Without any waiting; nothing for a step whose data have been searched."""
+        seen, has_data = self._visited, self._hunt.goal.has_data
+        if not has_data or self._settings in seen or len(seen) >= MOST_VISITS:
+            return 1.0
+        return waiting_gain(self._findings, self._findings.held)
+
+    def _step_gain(self) -> float:
+        """With a step three times as fast, and the data that it needs; nothing once all switches were tried."""
+        if self._step.is_done:
+            return 1.0
+        if self._data.has_more:
+            return 1 / FASTER_STEP
+        return step_gain(self._findings, self._data.loaders(with_later=self._step.may_change_much))
+
+    def _waits_now(self) -> bool:
+        """Whether the data come next: not for a step that may soon be another, unless that would gain nothing."""
+        if self._step.may_change_much and self._step_gain() >= WORTH_SEARCHING:
+            return False
+        return self._data_gain() >= BOUND_BY_DATA
+
+    def _say_what_was_left(self, gains: dict[str, float]) -> None:
+        """A side that was never searched is named with what it could have gained."""
+        gained = {side: format_percent(max(0.0, gain - 1), 0) for side, gain in gains.items()}
+        if not self._step.is_done:
+            why = f"training waits for its data; a step three times as fast would gain {gained['step']}"
+            self._findings.attempts.append(not_tried("step", self._step.left_over, why))
+        searched = self._visited or any(part == "data" for part, _ in self._findings.log)
+        if self._hunt.goal.has_data and not searched:
+            why = f"training does not wait for its data; without any waiting it would gain {gained['data']}"
+            self._findings.attempts.append(not_tried("data", "workers, decoders and sources", why))

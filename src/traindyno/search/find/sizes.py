@@ -111,7 +111,8 @@ class SizeSearch:
         return self._worth(size) > GAINS * self._worth(best)
 
     def _attempt(self, size: int, record: TrialRecord, best: int) -> Attempt:
-        outcome = "faster" if self._gains(size, best) else "not clearly faster"
+        slower = "not clearly faster" if self._worth(size) > self._worth(best) else "not faster"
+        outcome = "faster" if self._gains(size, best) else slower
         if self._noise_scale is not None:
             ratio = times(self._worth(size) / self._worth(best))
             outcome = f"{outcome} to the same loss: {ratio} as fast as batch {best}, predicted"

@@ -1,8 +1,8 @@
 """The data side: which source and decoder, and how many workers, so that the step as it is now waits least.
 
 Decoders and sources are probed in one process each and the rest is simulated; the supplier that should be the best is
-then tried end to end at a few worker counts. What needs the GPU, or a set that has yet to be prepared, comes last, and
-only while training still waits.
+then tried end to end at a few worker counts. What needs the GPU, or a set that has yet to be prepared, is tried only
+while training waits, and should go on to wait with the best of the others.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ import msgspec
 
 from traindyno.analysis.find.attempts import not_tried, ruled_out, unprobed
 from traindyno.analysis.find.forecast import (
+    BOUND_BY_DATA,
     best_seconds,
     forecast_seconds,
     preparing_seconds,
@@ -22,7 +23,7 @@ from traindyno.core.setups import Setup
 from traindyno.core.units import format_seconds
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.trials import changed
-from traindyno.search.find.worker_trials import WORTH_ADOPTING, WorkerTrials, allowed_counts
+from traindyno.search.find.worker_trials import MOST_TRIALS, WORTH_ADOPTING, WorkerTrials, allowed_counts
 from traindyno.search.replaying import Trying, Wanted
 
 WAITS = 1.03
@@ -38,19 +39,54 @@ class SupplySearch:
         self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
         self._workers = WorkerTrials(hunt)
 
-    @property
-    def waits(self) -> bool:
-        return waiting_gain(self._findings, self._findings.held) > WAITS
-
-    def improve(self) -> Trying[None]:
-        best = self._findings.held
+    def improve(self, brief: bool = False) -> Trying[None]:
+        """`brief` is enough for a step that is about to change: until it hardly waits, each way tried once."""
+        best, enough, most = self._findings.held, BOUND_BY_DATA if brief else WAITS, 1 if brief else MOST_TRIALS
         for others in (self._decoders, self._sources):
             best = yield from self._fastest((best, *others(best)))
-        yield from self._workers.run(best)
-        if self.waits and (on_gpu := self._decoded_on_gpu()) is not None:
-            yield from self._try_later(on_gpu)
-        if self.waits and (prepared := self._prepared()) is not None:
-            yield from self._try_later(prepared)
+        goes_on_to_wait = self._goes_on_to_wait(best, enough)
+        if goes_on_to_wait:
+            yield from self._prepare(most)
+        if self._waits(enough):
+            yield from self._workers.run(best, 1 if goes_on_to_wait and self._later() else most)
+        if self._waits(enough):
+            yield from self._prepare(most)
+        if self._waits(enough) and (on_gpu := self._decoded_on_gpu()) is not None:
+            yield from self._try_later(on_gpu, most)
+
+    def _waits(self, enough: float) -> bool:
+        return waiting_gain(self._findings, self._findings.held) > enough
+
+    def _goes_on_to_wait(self, setup: Setup, enough: float) -> bool:
+        """Whether training should wait with all the workers that may help."""
+        counts = allowed_counts(self._goal, self._findings, setup)
+        then = best_seconds(self._findings, setup, counts)
+        resident = self._findings.resident_seconds(self._findings.held.settings)
+        return then is None or resident is None or then > enough * resident
+
+    def _prepare(self, most: int) -> Trying[None]:
+        if (prepared := self._prepared()) is None:
+            return
+        if self._affords_preparing():
+            yield from self._try_later(prepared, most)
+        else:
+            self._note_unprepared()
+
+    def loaders(self, with_later: bool) -> dict[Setup, tuple[int, ...]]:
+        """The sources and decoders that are known, each with the rest as it is held, and their worker counts.
+
+        A decoder that lost to them may win once the step is far faster, and takes its part of the GPU.
+        """
+        held = self._findings.held
+        known = [held, *self._decoders(held), *self._sources(held), *(self._later() if with_later else ())]
+        return {each: allowed_counts(self._goal, self._findings, each) for each in known}
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is a way to load of which nothing is known yet, and which may be as fast as any step."""
+        known = {*self._findings.probes, *self._findings.unusable}
+        ways = (*self._later(), *self._sources(self._findings.held))
+        return any(supplier_of(each) not in known for each in ways)
 
     def _decoders(self, setup: Setup) -> Iterator[Setup]:
         if self._goal.may_change("decoder") and self._decodes():
@@ -66,25 +102,38 @@ class SupplySearch:
         allowed = self._goal.may_change("decoder") and GPU_DECODER in self._goal.decoders
         return changed(self._findings.held, {"decoder": GPU_DECODER}) if allowed and self._decodes() else None
 
+    def _later(self) -> list[Setup]:
+        """What costs more to try, as far as there is time for it."""
+        ways = (self._decoded_on_gpu(), self._prepared() if self._affords_preparing() else None)
+        return [each for each in ways if each is not None]
+
     def _prepared(self) -> Setup | None:
-        """The set that must be prepared first, if there is time for it."""
+        """The set that must be prepared first; null where there is none, or it is held."""
         held, goal = self._findings.held, self._goal
-        if goal.prepare is None or goal.prepare == held.data or not goal.may_change("data"):
+        if goal.prepare in (None, held.data) or not goal.may_change("data"):
             return None
-        seconds = 0.0 if goal.is_prepared else preparing_seconds(self._findings)
-        if self._purse.affords("probe", extra_seconds=seconds):
-            plain = {"decoder": goal.baseline.settings.decoder}
-            return changed(msgspec.structs.replace(held, data=goal.prepare), plain)
-        why = f"preparing the data would take about {format_seconds(seconds)}, and the time budget does not reach"
-        attempt = not_tried("data", f"data={goal.prepare}", why)
+        plain = {"decoder": goal.baseline.settings.decoder}
+        return changed(msgspec.structs.replace(held, data=goal.prepare), plain)
+
+    def _affords_preparing(self) -> bool:
+        return self._is_made or self._purse.affords("probe", extra_seconds=preparing_seconds(self._findings))
+
+    @property
+    def _is_made(self) -> bool:
+        """Whether the prepared set was there before, or has been made for a trial."""
+        return self._goal.is_prepared or any(source == self._goal.prepare for source, _ in self._findings.probes)
+
+    def _note_unprepared(self) -> None:
+        seconds = format_seconds(preparing_seconds(self._findings))
+        why = f"preparing the data would take about {seconds}, and the time budget does not reach"
+        attempt = not_tried("data", f"data={self._goal.prepare}", why)
         if attempt not in self._findings.attempts:
             self._findings.attempts.append(attempt)
-        return None
 
-    def _try_later(self, setup: Setup) -> Trying[None]:
+    def _try_later(self, setup: Setup, most: int) -> Trying[None]:
         yield from self._probe_all((setup,))
         if supplier_of(setup) in self._findings.probes:
-            yield from self._workers.run(setup)
+            yield from self._workers.run(setup, most)
 
     def _decodes(self) -> bool:
         probe = self._findings.probes.get(supplier_of(self._findings.baseline))
@@ -109,7 +158,7 @@ class SupplySearch:
 
     def _affords_probe(self, setup: Setup) -> bool:
         """A probe is only worth its time if a run end to end can follow."""
-        if self._purse.affords("probe", extra_seconds=self._purse.feed_cost(forecast_seconds(self._findings, setup))):
+        if self._purse.affords_feed(forecast_seconds(self._findings, setup), self._purse.cost("probe")):
             return True
         self._findings.attempts.append(unprobed(setup, self._findings.held, None))
         return False

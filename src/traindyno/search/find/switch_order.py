@@ -7,8 +7,10 @@ from traindyno.search.find.goal import Goal
 TOGETHER = (("precision", "bf16"), ("memory_format", "channels_last"))
 """On a GPU each alone may gain nothing."""
 
-ON_GPU = ("precision", "memory_format", "compile", "optimizer_kernel", "cudnn_benchmark", "tf32", "pin_memory")
+ON_GPU = ("precision", "memory_format", "pin_memory", "compile", "optimizer_kernel", "cudnn_benchmark", "tf32")
 ON_CPU = ("memory_format", "threads", "optimizer_kernel", "precision", "compile")
+BEFORE_DATA = ("precision", "memory_format", "pin_memory", "compile")
+"""After these the data are searched: they may change the step a lot, and a pair takes longest once it is compiled."""
 NEVER_FASTER = (("tf32", "none"), ("optimizer_kernel", "loop"), ("precision", "fp16"))
 """Left to `switches`: slower than what torch does by itself, or no faster than bf16 with its loss to be scaled."""
 
@@ -22,8 +24,13 @@ def partners(goal: Goal) -> tuple[Candidate, ...]:
 
 def one_by_one(goal: Goal) -> list[Candidate]:
     """In the usual order; what would take a switch of the user's back comes last."""
-    order, plain = _order(goal), Settings(batch_size=1)
-    return sorted(_allowed(goal), key=lambda each: (is_set(each, plain), order.index(each.switch)))
+    order = _order(goal)
+    return sorted(_allowed(goal), key=lambda each: (takes_back(each), order.index(each.switch)))
+
+
+def takes_back(candidate: Candidate) -> bool:
+    """Whether it is what torch does by itself, so that the user has set something else."""
+    return is_set(candidate, Settings(batch_size=1))
 
 
 def is_set(candidate: Candidate, settings: Settings) -> bool:

@@ -33,7 +33,7 @@ class VerifyPlan:
         wanted = replay(self._study(entries_of(*self._setups)), history)
         if wanted is None:
             return None
-        return Proposal(spec=wanted.spec, reason=wanted.reason, expected_trials=2 * self._repeats)
+        return Proposal(spec=wanted.spec, reason=wanted.reason, expected_trials=len(set(self._setups)) * self._repeats)
 
     def entries(self, history: Sequence[TrialRecord]) -> tuple[Entry, ...]:
         """Both, with what the trials so far have shown."""

@@ -1,6 +1,6 @@
 """How many workers: a few counts end to end for one source and decoder, the fewest that suffice in the end."""
 
-from traindyno.analysis.find.attempts import fewer_suffice, out_of_time, tried_end_to_end
+from traindyno.analysis.find.attempts import FAR_FASTER, fewer_suffice, out_of_time, tried_end_to_end
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import (
     estimates_of,
@@ -47,7 +47,7 @@ def own_workers(goal: Goal) -> int:
     return goal.baseline.settings.num_workers
 
 
-def _workers_for(setup: Setup) -> str:
+def workers_for(setup: Setup) -> str:
     """Data of the user's own code has no name, and may not be decoded."""
     return "workers" if setup.data == SYNTHETIC else f"workers for {setup.data}, decoded by {setup.settings.decoder}"
 
@@ -58,18 +58,22 @@ class WorkerTrials:
     def __init__(self, hunt: Hunt) -> None:
         self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
 
-    def run(self, setup: Setup) -> Trying[None]:
+    def run(self, setup: Setup, most: int = MOST_TRIALS) -> Trying[None]:
         """A few counts end to end; on a GPU the loader may be tried alone first, which tells the most of all counts."""
-        yield from self._run_held(setup)
-        left, load_first = MOST_TRIALS, self._goal.on_gpu and not self._findings.loads.get(supplier_of(setup))
-        while left > 0 and (following := self._following(setup, left, load_first)) is not None:
-            foretold = forecast_seconds(self._findings, changed(setup, {"num_workers": following.num_workers}))
-            if not self._purse.affords_feed(foretold):
-                self._findings.attempts.append(out_of_time("data", _workers_for(setup)))
+        left, load_first = most, self._goal.on_gpu and not self._findings.loads.get(supplier_of(setup))
+        while left > 0 and not self._is_stuck(setup):
+            if (following := self._following(setup, left, load_first)) is None:
                 break
-            left -= 1
-            tried = changed(setup, {"num_workers": following.num_workers})
-            if following.how == "load":
+            tried, alone = changed(setup, {"num_workers": following.num_workers}), following.how == "load"
+            first = tried if alone or self._is_comparable(tried) else self._findings.held
+            if not self._purse.affords_feed(forecast_seconds(self._findings, first)):
+                others = "" if left == most else "other numbers of "
+                self._findings.attempts.append(out_of_time("data", f"{others}{workers_for(setup)}"))
+                break
+            left -= first == tried
+            if first != tried:
+                yield from self._feed(first, "what the others are compared with")
+            elif alone:
                 load_first = False
                 yield from self._load(tried)
             else:
@@ -87,13 +91,24 @@ class WorkerTrials:
         blind = [count for count in (max(1, whole // 2), whole) if count in counts and count not in tried]
         return NextCount(num_workers=blind[0], how="goal", reason="its parts are not known") if blind else None
 
-    def _run_held(self, setup: Setup) -> Trying[None]:
-        """What another supplier is compared with must have run with the step as it is now."""
-        held = self._findings.held
-        differs = supplier_of(setup) != supplier_of(held)
-        foretold = forecast_seconds(self._findings, held)
-        if differs and held not in self._findings.feeds and self._purse.affords_feed(foretold):
-            yield from self._feed(held, "what the others are compared with")
+    def _is_stuck(self, setup: Setup) -> bool:
+        """Whether two counts were equally fast, and slower than what is held: something else than workers is short."""
+        findings = self._findings
+        rates = [findings.rate(other) for other in like_but_workers(findings, setup)]
+        known, held = (
+            sorted((rate.examples_per_second for rate in rates if rate), reverse=True),
+            findings.rate(findings.held),
+        )
+        alike = len(known) > 1 and known[0] < WORTH_ADOPTING * known[1]
+        return alike and held is not None and known[0] < held.examples_per_second
+
+    def _is_comparable(self, setup: Setup) -> bool:
+        """What another way to train is compared with must have run with the step as it is now, or be far slower."""
+        findings = self._findings
+        if setup == findings.held or findings.held in findings.feeds:
+            return True
+        now, then = forecast_seconds(findings, findings.held), forecast_seconds(findings, setup)
+        return now is not None and then is not None and now >= FAR_FASTER * then
 
     def _hold_fewest(self) -> None:
         """Of the counts that ran with all else as it is held, the fewest within the interval of the best."""

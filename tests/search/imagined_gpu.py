@@ -1,0 +1,86 @@
+"""A GPU machine of which the main figures were measured: how long its steps, its loader and its trials take.
+
+ResNet-50 at a batch of 256 on an H200 with 16 CPUs, from JPEG files. Trials take as long as they did there, so that it
+can be seen what a search does with its time: a step that is compiled for the first time takes most of a minute.
+"""
+
+import msgspec
+
+from search.simulated_find import plan_of
+from traindyno.core.records import Settings, TrialRecord, TrialSpec
+from traindyno.core.setups import step_settings
+from traindyno.runner.profile import parse_profile
+from traindyno.runner.protocol import Watcher
+from traindyno.runner.simulated import SimulatedRunner
+from traindyno.search.find.goal import Goal
+
+STEP_MILLISECONDS = {
+    ("fp32", "contiguous", "none"): 116.5,
+    ("fp32", "channels_last", "none"): 82.0,
+    ("bf16", "contiguous", "none"): 105.0,
+    ("bf16", "channels_last", "none"): 54.8,
+    ("fp32", "contiguous", "default"): 68.9,
+    ("fp32", "channels_last", "default"): 68.5,
+    ("bf16", "contiguous", "default"): 40.0,
+    ("bf16", "channels_last", "default"): 37.5,
+}
+DECODED_ON_GPU_MILLISECONDS = 6.0
+LOADER = "decode_seconds=0.002,augment_seconds=0.0008,fetch_seconds=0.0001,collate_seconds=0.00003"
+STARTING_SECONDS, ARM_SECONDS = 1.2, 0.7
+COMPILING_SECONDS, COMPILED_SECONDS = 46.0, 5.0
+MEASURED_TIMES = {"feed": 2.0, "pair": 1.3}
+"""How often the time of a trial is measured for: a fed step by itself too, a pair until it is precise."""
+BESIDE_MEASURING_SECONDS = {"feed": 2.5, "anatomy": 3.0, "probe": 1.0, "losses": 1.0}
+
+
+class ImaginedGpu(SimulatedRunner):
+    """Remembers what was compiled: it is on disk the next time."""
+
+    def __init__(self, cpus: int) -> None:
+        profile = f"cpus={cpus},{LOADER},noise=0.004,examples=16384,transfer_seconds=0.00001"
+        super().__init__(parse_profile(profile))
+        self._compiled: set[Settings] = set()
+
+    def run(self, spec: TrialSpec, watcher: Watcher, log_path: None = None) -> TrialRecord:
+        record, compiling = super().run(spec, watcher, log_path), self._compiling_seconds(spec)
+        told = record.measurement
+        if told is not None:
+            told = msgspec.structs.replace(told, first_step_seconds=max(compiling))
+        return msgspec.structs.replace(record, measurement=told, seconds=self._takes(spec, compiling))
+
+    def _step_seconds(self, spec: TrialSpec) -> float:
+        settings = spec.settings
+        whole = STEP_MILLISECONDS[settings.precision, settings.memory_format, settings.compile]
+        decoding = DECODED_ON_GPU_MILLISECONDS if settings.decoder == "nvjpeg" and spec.kind == "feed" else 0.0
+        return (whole + decoding) * settings.batch_size / 256 / 1000
+
+    def _takes(self, spec: TrialSpec, compiling: list[float]) -> float:
+        starting = STARTING_SECONDS + sum(ARM_SECONDS + seconds for seconds in compiling)
+        if spec.kind == "losses":
+            measuring = (spec.budget.steps or 0) * self._step_seconds(spec)
+        else:
+            measuring = MEASURED_TIMES.get(spec.kind, 1.0) * (spec.budget.seconds or 0.0)
+        return starting + measuring + BESIDE_MEASURING_SECONDS.get(spec.kind, 0.8)
+
+    def _compiling_seconds(self, spec: TrialSpec) -> list[float]:
+        """For each arm; a loader by itself has no model to compile."""
+        arms = [spec.settings] if spec.against is None else [spec.settings, spec.against]
+        without_model = spec.kind == "load" or (spec.kind == "probe" and spec.feed.supply == "loader")
+        return [0.0 if without_model else self._compiling(arm) for arm in arms]
+
+    def _compiling(self, settings: Settings) -> float:
+        if settings.compile == "none":
+            return 0.0
+        code = step_settings(settings)
+        known = code in self._compiled
+        self._compiled.add(code)
+        return COMPILED_SECONDS if known else COMPILING_SECONDS
+
+
+def searched(goal: Goal) -> list[TrialRecord]:
+    """Every trial of a search on such a machine."""
+    plan, runner, history = plan_of(goal), ImaginedGpu(int(goal.usable_cpus)), list[TrialRecord]()
+    while (proposal := plan.ask(history)) is not None:
+        history.append(runner.run(proposal.spec, Watcher()))
+        assert len(history) < 100, "the search does not end"
+    return history

@@ -1,0 +1,63 @@
+"""Worker counts are adopted on evidence: beside a run of what is held, with the step as it is."""
+
+import msgspec
+import pytest
+
+from search.simulated_find import answer_of, goal_of, plan_of, search
+from search.test_find_disturbed import slowed
+from traindyno.analysis.find.attempts import UNCOMPARED, tried_end_to_end
+from traindyno.analysis.find.rounds import FIRST_ROUND
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import Failure, TrialRecord
+from traindyno.search.find.trials import changed
+
+
+@pytest.mark.parametrize("profile", ["", "decode_seconds=5e-4"])
+def test_nothing_is_adopted_without_a_comparison_when_the_step_has_changed(profile: str) -> None:
+    goal = goal_of(cpus=24)
+    adopted = [each for each in answer_of(goal, search(goal, profile)).attempts if each.side == "data" and each.adopted]
+    assert len(adopted) > 1
+    assert all(each.ratio is not None for each in adopted)
+
+
+def test_workers_that_are_slower_with_the_new_step_are_not_held() -> None:
+    """16 workers are held when the step becomes faster; all other counts are slower with it."""
+
+    def slow_others(record: TrialRecord) -> TrialRecord:
+        settings, searching = record.spec.settings, record.spec.repeat < FIRST_ROUND
+        others = record.spec.kind == "feed" and settings.precision == "bf16" and settings.num_workers != 16
+        return slowed(record, 5.0) if others and searching else record
+
+    goal = goal_of(cpus=24)
+    history = search(goal, tamper=slow_others)
+    assert plan_of(goal).findings(history).held.settings.num_workers == 16
+
+
+def test_a_run_beside_nothing_is_not_adopted() -> None:
+    goal = goal_of()
+    history = search(goal)
+    findings = plan_of(goal).findings(history[:1])
+    held, tried = changed(findings.held, {"memory_format": "channels_last"}), changed(findings.held, {"num_workers": 4})
+    findings.held = held
+    record = history[0]
+    findings.note_feed(tried, record)
+    attempt = tried_end_to_end(findings, tried, record, 1.01)
+    assert not attempt.adopted
+    assert attempt.outcome == UNCOMPARED
+    failure = Failure(outcome=Outcome.CRASH, message="it crashed", remedy="")
+    findings.note_feed(held, msgspec.structs.replace(record, measurement=None, failure=failure))
+    assert tried_end_to_end(findings, tried, record, 1.01).adopted
+
+
+def test_a_run_that_differs_too_much_to_tell_is_not_called_slower() -> None:
+    goal = goal_of()
+    history = search(goal)
+    findings = plan_of(goal).findings(history[:1])
+    tried, told = changed(findings.held, {"num_workers": 4}), history[0].measurement
+    assert told is not None
+    once = slowed(msgspec.structs.replace(history[0], measurement=msgspec.structs.replace(told, steps=1)), 1.2)
+    findings.note_feed(tried, once)
+    assert tried_end_to_end(findings, tried, once, 1.01).outcome == "not told apart: its steps differ too much"
+    steady = slowed(history[0], 1.2)
+    findings.feeds[tried] = [steady]
+    assert tried_end_to_end(findings, tried, steady, 1.01).outcome == "not faster"
