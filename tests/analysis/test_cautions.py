@@ -5,7 +5,7 @@ import msgspec
 from search.fake_learner import FakeLearner, asked, trained
 from traindyno.analysis.cautions import cautions
 from traindyno.core.loading import Loading
-from traindyno.core.records import TrialRecord
+from traindyno.core.records import Conditions, TrialRecord
 
 
 def noted(record: TrialRecord, *notes: str) -> TrialRecord:
@@ -31,3 +31,17 @@ def test_examples_that_were_left_out_are_counted_once_however_many_trials_met_th
     one, two, none = trained(asked(seeds=1), FakeLearner())
     records = [loaded(one, "b.jpg"), loaded(two, "a.jpg", "b.jpg"), loaded(none)]
     assert cautions(records) == ("2 examples were left out that could not be read, such as a.jpg.",)
+
+
+def beside(record: TrialRecord, share: float | None, runs: int | None = None) -> TrialRecord:
+    return msgspec.structs.replace(record, conditions=Conditions(other_cpu_share=share, runs_beside=runs))
+
+
+def test_work_of_others_on_the_cpus_is_told_with_its_share() -> None:
+    one, two, three = trained(asked(seeds=1), FakeLearner())
+    (told,) = cautions([beside(one, 0.62), beside(two, 0.04), beside(three, None)])
+    assert told.startswith("Other processes took up to 62 % of the CPUs beside 1 of 3 trials")
+
+
+def test_runs_of_the_same_study_are_no_work_of_others() -> None:
+    assert cautions([beside(record, 0.5, runs=1) for record in trained(asked(seeds=1), FakeLearner())]) == ()

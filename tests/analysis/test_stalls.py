@@ -197,7 +197,22 @@ def test_data_that_no_file_holds_is_said_to_have_no_cold_run() -> None:
     plan = StallsPlan(msgspec.structs.replace(template(machine), workload=workload))
     asked = msgspec.structs.replace(request(machine), workload=workload)
     answer = conclude_stalls(asked, run_loader(plan, machine), usable_cpus=8)
-    assert said(answer, "There is no cold run")
+    assert said(answer, "There is no cold run: this data is not read from files")
+
+
+def test_of_a_dataset_of_ones_own_it_is_not_said_that_it_reads_no_files() -> None:
+    machine = FakeMachine(stages=LIGHT)
+    workload = msgspec.structs.replace(template(machine).workload, model="own.py:job", data="synthetic:")
+    plan = StallsPlan(msgspec.structs.replace(template(machine), workload=workload))
+    asked = msgspec.structs.replace(request(machine), workload=workload)
+    answer = conclude_stalls(asked, run_loader(plan, machine), usable_cpus=8)
+    assert said(answer, "There is no cold run: which files your own dataset reads is not known")
+
+
+def test_nobody_waits_longer_than_the_whole_step() -> None:
+    machine = FakeMachine(stages=LIGHT, transfer_seconds=0.0, noise=0.0001)
+    answer = conclude_stalls(request(machine), taking(machine, WARM, (0.01, 0.2, 5.0)), usable_cpus=8)
+    assert answer.stall_share_ci95 == (0.0, 1.0)
 
 
 def test_workers_hide_no_more_than_they_can_do_beside_the_step() -> None:

@@ -121,6 +121,13 @@ def test_other_sources_of_the_same_examples_run_beside(store: str) -> None:
     assert "cold" not in runs
 
 
+def test_data_of_ones_own_code_is_named_by_its_file_in_every_run(store: str, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("def job(): ...\n")
+    own = f"{tmp_path}/own.py:job"
+    answer = traindyno.stalls(None, own, num_workers=2, batch_size=64, repeats=2, runner="simulated", store=store)
+    assert {run.source for run in answer.runs.values()} == {answer.data} == {own}
+
+
 def test_a_cold_page_cache_is_a_run_of_its_own(store: str) -> None:
     runs = stalls(store, cold=True).runs
     assert runs["cold"].step_seconds > runs["warm"].step_seconds

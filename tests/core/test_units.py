@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from traindyno.core.errors import UsageError
 from traindyno.core.units import (
+    bytes_word,
     count_of,
     format_bytes,
     format_rate,
@@ -96,3 +97,12 @@ def test_rates_carry_as_many_digits_as_mean_something() -> None:
 )
 def test_one_is_no_plural(number: float, what: str, words: str) -> None:
     assert count_of(number, what) == words
+
+
+@given(st.integers(0, 2**50))
+def test_memory_as_an_option_takes_it_reads_back_to_the_byte(count: int) -> None:
+    assert parse_bytes(bytes_word(count)) == count
+
+
+def test_whole_units_of_memory_are_written_as_a_person_would() -> None:
+    assert [bytes_word(count) for count in (2 << 30, 1536 << 20, 1000, 0)] == ["2GiB", "1536MiB", "1000", "0"]

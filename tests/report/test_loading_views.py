@@ -4,6 +4,7 @@ import tomllib
 from typing import Any
 
 import msgspec
+import pytest
 
 from report.loader_documents import (
     ADOPTED,
@@ -15,7 +16,7 @@ from report.loader_documents import (
     stalls_answer,
     stalls_document,
 )
-from traindyno.core.answers import Document
+from traindyno.core.answers import Document, StallCause
 from traindyno.report.renderers.console import render_console
 from traindyno.report.renderers.csv_rows import render_csv
 from traindyno.report.renderers.markdown import render_markdown
@@ -177,3 +178,12 @@ def test_a_loader_that_keeps_up_shows_no_waiting() -> None:
     answer = stalls_answer(runs={"resident": run("resident", 0.04), "warm": run("warm", 0.0399)}, causes=())
     rows = values(chart_of(stalls_document(answer=answer)), "part")
     assert set(rows) == {"computing"}
+
+
+def test_waiting_that_adds_up_to_more_than_the_step_is_drawn_within_it() -> None:
+    runs = {"resident": run("resident", 0.305), "warm": run("warm", 0.104)}
+    causes = (StallCause(cause="example", exposed_seconds=0.087, exposed_share=0.84, ci95=(-6.2, 5.2)),)
+    document = stalls_document(answer=stalls_answer(runs=runs, causes=causes))
+    rows = [row for part in chart_of(document)["datasets"].values() for row in part if row.get("run") == "warm"]
+    assert max(row["end"] for row in rows if "part" in row) == pytest.approx(104)
+    assert "84 % (± over 100 %)" in render_console(document, width=100)

@@ -10,7 +10,9 @@ from torch import nn
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.records import WorkloadSpec
 from traindyno.worker.job import build_job
-from traindyno.worker.user_file import build_model, load_workload
+from traindyno.worker.models import unknown_family
+from traindyno.worker.tracebacks import own_traceback
+from traindyno.worker.user_file import build_model, kind_of, load_workload
 from traindyno.worker.workload import Workload
 
 SOURCE = """
@@ -154,7 +156,7 @@ def test_a_missing_function_lists_the_nearest(file: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("number", "returned a int"),
+        ("number", "returned an int"),
         ("needs", "requires arguments .model_size"),
         ("finished", "not a function"),
     ],
@@ -167,7 +169,7 @@ def test_what_is_no_workload_is_an_error_with_a_hint(file: Path, name: str, mess
 
 @pytest.mark.parametrize("model", [3, lambda: 3])
 def test_a_workload_whose_model_is_none_is_an_error(model: object) -> None:
-    with pytest.raises(TraindynoError, match="the workload's model is a int"):
+    with pytest.raises(TraindynoError, match="the workload's model is an int"):
         build_model(Workload(model))  # type: ignore[arg-type]
 
 
@@ -208,3 +210,25 @@ def test_arguments_that_are_still_missing_are_named_beside_those_given(file: Pat
 def test_a_trial_builds_the_model_that_its_arguments_describe(file: Path) -> None:
     job = build_job(WorkloadSpec(model=f"{file}:sized", arguments={"depth": 2, "width": 3}))
     assert [layer.weight.shape for layer in job.model.children()] == [(3, 3), (3, 3)]
+
+
+def test_a_module_in_place_of_its_file_is_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert str(unknown_family("mine:job").hint).startswith("did you mean mine.py:job?")
+
+
+def test_what_was_returned_instead_is_named_with_its_article() -> None:
+    assert [kind_of(value) for value in (None, 3, [], object())] == ["None", "an int", "a list", "an object"]
+
+
+def test_a_file_that_is_no_python_is_shown_without_the_frames_of_the_import(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    with pytest.raises(SyntaxError) as raised:
+        load_workload(f"{tmp_path}/broken.py:f")
+    error = raised.value
+    assert error.__traceback__ is not None
+    told, place = own_traceback(error.with_traceback(error.__traceback__.tb_next))
+    assert place == f"{tmp_path}/broken.py:1"
+    assert "def f(:" in told
+    assert "importlib" not in told

@@ -6,8 +6,11 @@ from traindyno.analysis.probes import larger_than_data
 from traindyno.core.machine import POWER_CAP
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
+from traindyno.core.units import count_of, format_percent
 
 LOOKS_STEADY = ("speed", "load", "feed", "pair", "anatomy", "scale")
+BUSY_FROM = 0.1
+"""Share of the CPUs that others may take before a reader must know."""
 BENIGN = (Outcome.OK, Outcome.OUT_OF_DEVICE_MEMORY, Outcome.OUT_OF_HOST_MEMORY)
 
 
@@ -18,6 +21,7 @@ def cautions(records: Sequence[TrialRecord]) -> tuple[str, ...]:
         *_throttled(timed),
         *_power_capped(timed),
         *_foreign(records),
+        *_other_work(timed),
         *_unsteady(records),
         *_left_out(records),
         *_notes(records),
@@ -51,6 +55,18 @@ def _power_capped(records: Sequence[TrialRecord]) -> list[str]:
 def _foreign(records: Sequence[TrialRecord]) -> list[str]:
     most = max((record.conditions.foreign_processes or 0 for record in records), default=0)
     return [f"{most} other process(es) used the GPU while it was measured."] if most else []
+
+
+def _other_work(records: Sequence[TrialRecord]) -> list[str]:
+    """On a CPU. Runs that others of the same study have in hand beside it are meant to be there."""
+    alone = [record for record in records if not record.conditions.runs_beside]
+    taken = [share for record in alone if (share := record.conditions.other_cpu_share or 0.0) >= BUSY_FROM]
+    if not taken:
+        return []
+    return [
+        f"Other processes took up to {format_percent(max(taken), 0)} of the CPUs beside {len(taken)} of "
+        f"{count_of(len(records), 'trial')}: threads that wait for one another then slow down many times over."
+    ]
 
 
 def _unsteady(records: Sequence[TrialRecord]) -> list[str]:

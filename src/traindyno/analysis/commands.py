@@ -3,6 +3,7 @@
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.requests import Bench
 from traindyno.core.settings_text import format_knobs
+from traindyno.core.units import bytes_word
 
 SYNTHETIC = "synthetic:"
 
@@ -21,7 +22,7 @@ def workload_words(workload: WorkloadSpec, bench: Bench) -> list[str]:
         "--mode": None if workload.mode == "train" else workload.mode,
         "--conv1-stride": workload.conv1_stride,
         "--precision": None if bench.precision == "fp32" else bench.precision,
-        "--memory-limit": bench.memory_limit_bytes,
+        "--memory-limit": None if bench.memory_limit_bytes is None else bytes_word(bench.memory_limit_bytes),
     }
     words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
     return [*words, "--skip-bad"] if workload.skip_bad else words

@@ -51,6 +51,12 @@ def difference(runs: Runs, longer: str, shorter: str, whole: str) -> Difference 
     return Difference(seconds=share * step_seconds, share=share, ci95=_interval(shares, halves))
 
 
+def within_the_step(ci95: Interval) -> Interval:
+    """The ends that can be: nobody waits less than nothing, or longer than the whole step."""
+    low, high = (min(1.0, max(0.0, end)) for end in ci95)
+    return low, high
+
+
 def _rounds(runs: Runs, names: Sequence[str]) -> list[tuple[Rate, ...]]:
     """What was sustained in each round that has all of them; else in the first of each, as if they were one."""
     by_round = [

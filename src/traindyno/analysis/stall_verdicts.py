@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from traindyno.analysis.stall_causes import GPU_DECODE, HAND_OFF, PAGE_CACHE, TRANSFER
 from traindyno.analysis.stall_runs import BYTES_ONLY, COLD, DECODE_ONLY, LOADER_ALONE, Runs
-from traindyno.analysis.stall_shares import COUNTS_FROM, Difference
+from traindyno.analysis.stall_shares import COUNTS_FROM, Difference, within_the_step
 from traindyno.core.answers import StallCause, StallRun
 from traindyno.core.units import format_percent, format_seconds
 
@@ -106,5 +106,5 @@ def failures(runs: Runs) -> Iterator[str]:
 def _unsure(waiting: Difference) -> str:
     if waiting.counts:
         return "the rounds differ too much to say for what"
-    low, high = (format_percent(min(1.0, max(0.0, end)), 0) for end in waiting.ci95)
+    low, high = (format_percent(end, 0) for end in within_the_step(waiting.ci95))
     return f"it may be anything from {low} to {high}"

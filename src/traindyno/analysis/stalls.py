@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from traindyno.analysis.commands import SYNTHETIC
 from traindyno.analysis.loader_budget import LoaderRoom, with_data
 from traindyno.analysis.loader_trials import decodes, measurement_of
 from traindyno.analysis.stall_causes import GPU_DECODE, PAGE_CACHE, TRANSFER, find_causes, moving_cause
@@ -23,7 +24,7 @@ from traindyno.analysis.stall_runs import (
     still_cached,
     was_cold,
 )
-from traindyno.analysis.stall_shares import Difference, difference
+from traindyno.analysis.stall_shares import Difference, difference, within_the_step
 from traindyno.analysis.stall_verdicts import UNSETTLED, stall_verdicts
 from traindyno.core.answers import LoaderSettings, StallCause, StallRun, StallsAnswer
 from traindyno.core.errors import NothingMeasuredError
@@ -76,7 +77,7 @@ def conclude_stalls(
         causes=causes,
         stages=stages,
         stall_share=max(0.0, stall.share),
-        stall_share_ci95=(max(0.0, stall.ci95[0]), max(0.0, stall.ci95[1])),
+        stall_share_ci95=within_the_step(stall.ci95),
         predicted=predicted,
         bound=bound,
         remedies=find_remedies(patient),
@@ -157,7 +158,11 @@ def _cold_note(runs: Runs) -> str:
 
 
 def _without_cold(request: StallsRequest) -> Iterator[str]:
-    if request.cold and not request.workload.data.startswith(READ_FROM_FILES):
+    if not request.cold or request.workload.data.startswith(READ_FROM_FILES):
+        return
+    if request.workload.data == SYNTHETIC and request.workload.runs_user_code:
+        yield "There is no cold run: which files your own dataset reads is not known."
+    else:
         yield "There is no cold run: this data is not read from files while it is trained on."
 
 

@@ -90,9 +90,10 @@ def drifting(drift: tuple[float, Interval] | None) -> str | None:
         return None
     percent, (low, high) = drift
     word = "longer" if percent > 0 else "shorter"
+    least, most = sorted((abs(low), abs(high)))
     return (
-        f"Steps became {abs(percent):.1f} % {word} while the study ran ({low:.1f} to {high:.1f} %): "
-        "the machine drifted. The sizes took turns, so their order still holds."
+        f"Steps became {abs(percent):.1f} % {word} while the study ran ({least:.1f} to {most:.1f} %): "
+        "the machine drifted. The sizes took turns, so no size had it alone."
     )
 
 

@@ -22,7 +22,7 @@ from traindyno.app.study import Study, open_study
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, StallsAnswer
 from traindyno.core.errors import NothingMeasuredError, TraindynoError
-from traindyno.core.records import Budget, TrialSpec
+from traindyno.core.records import Budget, TrialSpec, WorkloadSpec
 from traindyno.core.requests import StallsRequest
 from traindyno.core.setting_checks import check_settings
 from traindyno.search.stalls import StallsPlan
@@ -73,7 +73,17 @@ def _differences(study: Study, request: StallsRequest) -> StallsAnswer:
         )
     except NothingMeasuredError as error:
         raise _too_little(study, error) from None
-    return msgspec.structs.replace(answer, data=data_of(request.workload))
+    return _named(answer, request.workload)
+
+
+def _named(answer: StallsAnswer, workload: WorkloadSpec) -> StallsAnswer:
+    """The data by the name that the user knows: their own code is recorded as if it read nothing."""
+    name = data_of(workload)
+    runs = {
+        run: msgspec.structs.replace(each, source=name) if each.source == workload.data else each
+        for run, each in answer.runs.items()
+    }
+    return msgspec.structs.replace(answer, data=name, runs=runs)
 
 
 def _typed(request: StallsRequest, study: Study) -> StallsRequest:

@@ -11,6 +11,7 @@ from traindyno.core.events import TrialProgress
 from traindyno.core.records import Conditions
 from traindyno.core.soaking import Series
 from traindyno.machine.gpu import cuda_index
+from traindyno.machine.other_work import OtherWork
 from traindyno.machine.readings import Readings
 from traindyno.machine.sampler import Sampler
 from traindyno.runner.linux import descendants_of
@@ -43,6 +44,7 @@ class StudyWatcher(Watcher):
         every = SAMPLE_SECONDS[takes_readings]
         self._sampler = Sampler(workshop.reader, index, every, self._own_pids)
         self._readings = Readings(workshop.reader, index) if takes_readings and is_here else None
+        self._other_work = OtherWork() if is_here and index is None and not takes_readings else None
 
     def progress(self, progress: TrialProgress) -> None:
         if self._readings is not None:
@@ -54,6 +56,8 @@ class StudyWatcher(Watcher):
         self._sampler.tick(now)
         if self._readings is not None:
             self._readings.tick(now, pid)
+        if self._other_work is not None:
+            self._other_work.tick(now, pid)
         if now - self._renewed > RENEW_SECONDS:
             self._renewed = now
             self._renew()
@@ -66,7 +70,8 @@ class StudyWatcher(Watcher):
         return self._should_stop()
 
     def conditions(self) -> Conditions:
-        return self._sampler.conditions()
+        share = None if self._other_work is None else self._other_work.share()
+        return msgspec.structs.replace(self._sampler.conditions(), other_cpu_share=share)
 
     def series(self) -> Series | None:
         """What was read beside a long trial; null of any other."""

@@ -294,6 +294,7 @@ class Conditions(Record, frozen=True):
     throttle_reasons: tuple[str, ...] = ()
     foreign_processes: int | None = None
     load_average: float | None = None
+    other_cpu_share: float | None = None
     runs_beside: int | None = None
     machine: str | None = None
     machine_kind: str | None = None

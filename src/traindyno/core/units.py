@@ -71,6 +71,12 @@ def format_bytes(count: float | None) -> str:
     return f"{_three_figures(size)} GiB"
 
 
+def bytes_word(count: int) -> str:
+    """As an option takes it, to the byte: `8GiB`, or the plain number where no unit divides it."""
+    units = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+    return next((f"{count // size}{unit}" for unit, size in units if count and count % size == 0), str(count))
+
+
 def format_seconds(seconds: float | None) -> str:
     """The unit a person would choose: `12.3 ms`, `4.56 s`, `12 min 30 s`, `3 h 05 min`, `2 d 4 h`."""
     if seconds is None or math.isnan(seconds):

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -28,12 +28,12 @@ class Applied:
 
     settings: Settings
     device: torch.device
-    model: nn.Module | None
-    optimizer: torch.optim.Optimizer | None
+    model: nn.Module | None = field(repr=False)
+    optimizer: torch.optim.Optimizer | None = field(repr=False)
     notes: tuple[str, ...]
-    _loader: AppliedLoader | None
-    _job: Job | None
-    _train: Callable[[Any], Tensor] | None
+    _loader: AppliedLoader | None = field(repr=False)
+    _job: Job | None = field(repr=False)
+    _train: Callable[[Any], Tensor] | None = field(repr=False)
 
     @property
     def loader(self) -> AppliedLoader:

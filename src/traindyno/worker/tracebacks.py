@@ -24,6 +24,9 @@ def own_traceback(error: BaseException) -> tuple[str, str | None]:
     _leave_out_hint(told, error)
     folders = _library_folders()
     frames = [frame for frame in told.stack if not _within(frame.filename, folders)]
+    if not frames and isinstance(error, SyntaxError) and error.filename and not _within(error.filename, folders):
+        told.stack = traceback.StackSummary()
+        return "".join(told.format()), f"{error.filename}:{error.lineno}"
     if not frames:
         return "".join(told.format()), None
     _keep_own(told, folders)

@@ -32,7 +32,7 @@ def load_workload(
         return made
     if isinstance(made, nn.Module):
         return Workload(made)
-    raise TraindynoError(f"{place} returned a {type(made).__name__}", EXAMPLE)
+    raise TraindynoError(f"{place} returned {kind_of(made)}", EXAMPLE)
 
 
 def load_function(model: str, source_sha256: str | None = None, example: str = EXAMPLE) -> Any:
@@ -65,10 +65,16 @@ def build_model(workload: Workload) -> nn.Module:
         model = model()
     if not isinstance(model, nn.Module):
         raise TraindynoError(
-            f"the workload's model is a {type(model).__name__}",
+            f"the workload's model is {kind_of(model)}",
             "give Workload(model=...) a torch.nn.Module, or a function without arguments that returns one",
         )
     return model
+
+
+def kind_of(value: object) -> str:
+    """`an int`, `a list`, or `None`: what was given instead, with its article."""
+    kind = type(value).__name__
+    return "None" if value is None else f"{'an' if kind[0] in 'aeioAEIO' else 'a'} {kind}"
 
 
 def split_path(model: str) -> tuple[Path, str]:
@@ -103,7 +109,7 @@ def _function(module: ModuleType, path: Path, name: str, example: str) -> Any:
         raise _missing(module, path, name, example)
     if isinstance(found, nn.Module | Workload) or not callable(found):
         raise TraindynoError(
-            f"{path.name}:{name} is a {type(found).__name__}, not a function",
+            f"{path.name}:{name} is {kind_of(found)}, not a function",
             f"write def {name}(): {example}",
         )
     return found

@@ -256,6 +256,11 @@ def test_a_way_that_failed_once_still_has_the_numbers_of_its_other_trials() -> N
     assert [row.failure for row in answer.rows] == [None]
 
 
+def test_a_count_that_the_study_did_not_come_to_is_named_first() -> None:
+    answer = conclude_scale(a_request(devices=(1, 2)), [one_device(64, 0.1)], seconds=1.0, simulated=False)
+    assert answer.verdicts[0] == "Two devices were not measured: what is recommended leaves that open."
+
+
 def test_nothing_measured_is_an_error_with_the_first_failure() -> None:
     failed = [a_failure(1, 64, Outcome.CUDA_FAULT, "first"), a_failure(2, 64, Outcome.HANG, "second")]
     with pytest.raises(NothingMeasuredError, match="first") as caught:

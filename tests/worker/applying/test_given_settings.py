@@ -24,6 +24,12 @@ def test_settings_may_come_as_a_record_a_mapping_or_a_file(tmp_path: Path) -> No
     assert [apply(each, None, device="cpu").settings for each in given] == [record] * 4
 
 
+def test_what_is_applied_shows_its_settings_and_not_its_inside() -> None:
+    shown = repr(apply({"batch_size": 5}, small_model(), device="cpu"))
+    assert "batch_size=5" in shown
+    assert "Linear" not in shown
+
+
 def test_numbers_by_numpy_are_numbers() -> None:
     settings = {"batch_size": np.int64(5), "pin_memory": np.bool_(False)}
     assert apply(settings, None, device="cpu").settings == Settings(batch_size=5)

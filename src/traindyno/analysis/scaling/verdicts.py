@@ -30,6 +30,7 @@ def scale_verdicts(
     shown_row = next(row for row in answer.rows if point_of_row(row) == shown.point)
     on_cpu = request.bench.device == "cpu"
     return (
+        *_not_reached(request, ways, failed),
         *paying(rows, answer.break_even),
         *linear(rows, on_cpu, request.from_loader),
         *growing(rows),
@@ -100,6 +101,14 @@ def _on_cpu(answer: ScaleAnswer, on_cpu: bool) -> Iterator[str]:
         f"A device is a process{has} here, a share of one processor: all share its memory bandwidth and caches, so "
         "what they lose together is not communication alone, and machines of their own would lose less of it."
     )
+
+
+def _not_reached(request: ScaleRequest, ways: Sequence[Way], failed: dict[Point, TrialRecord]) -> Iterator[str]:
+    """Counts that were asked for and have neither a number nor a failure, as where the study ended before them."""
+    seen = {way.point.devices for way in ways} | {point.devices for point in failed}
+    for devices in sorted(set(request.devices) - seen):
+        were = "was" if devices == 1 else "were"
+        yield f"{beginning(devices_words(devices))} {were} not measured: what is recommended leaves that open."
 
 
 def _failures(failed: dict[Point, TrialRecord], measured_counts: set[int]) -> Iterator[str]:

@@ -103,7 +103,18 @@ def _parts(answer: StallsAnswer, run: StallRun) -> list[dict[str, Any]]:
     known_causes = [(name, seconds) for name, seconds in causes if run.name == "cold" or name != PAGE_CACHE]
     moving = next((cause.cause for cause in answer.causes if cause.cause in (TRANSFER, GPU_DECODE)), TRANSFER)
     unnamed = moving if run.name == "host_cached" else WAITING
-    return _stacked(run, [(COMPUTE, computing), *(known_causes or [(unnamed, rest)])])
+    if not known_causes:
+        return _stacked(run, [(COMPUTE, computing), (unnamed, rest)])
+    waits = _within(run.step_seconds, known_causes)
+    left = run.step_seconds - sum(seconds for _, seconds in waits)
+    return _stacked(run, [(COMPUTE, min(computing, left)), *waits])
+
+
+def _within(step_seconds: float, causes: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """The causes that are waited for, at most the whole step: in uneven rounds they may add up to more."""
+    waits = [(name, seconds) for name, seconds in causes if seconds > 0]
+    total = sum(seconds for _, seconds in waits)
+    return [(name, seconds * min(1.0, step_seconds / total)) for name, seconds in waits]
 
 
 def _stacked(run: StallRun, parts: list[tuple[str, float]]) -> list[dict[str, Any]]:

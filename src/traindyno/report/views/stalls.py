@@ -44,6 +44,8 @@ SHEET_COLUMNS = (
     "data", "run", "source", "step_seconds", "step_seconds_ci95_low", "step_seconds_ci95_high",
     "examples_per_second", "predicted_step_seconds", "note", "bound", "stall_share",
 )  # fmt: skip
+WHOLE_STEPS = 2.0
+"""An interval of a share that reaches a whole step to either side."""
 METHOD = (
     "The same step ran with data resident on the device, with finished batches cached in host memory, and fed by the "
     "loader, with the files in the page cache and dropped from it. What one run takes longer than the one before is "
@@ -165,11 +167,17 @@ def _cause_row(cause: StallCause) -> Row:
     cells = (
         words(cause.cause),
         signed_duration(cause.exposed_seconds),
-        f"{share(cause.exposed_share)} ({share_interval(cause.ci95)})",
+        f"{share(cause.exposed_share)} ({_spread(cause)})",
         duration(cause.hidden_seconds) if cause.hidden_seconds else "",
     )
     bar = cause.exposed_share if known(cause.exposed_share) else None
     return Row(cells=cells, bar=bar)
+
+
+def _spread(cause: StallCause) -> str:
+    """Its interval, unless that reaches a whole step to either side and says nothing."""
+    low, high = cause.ci95
+    return "± over 100 %" if high - low > WHOLE_STEPS else share_interval(cause.ci95)
 
 
 def _remedies_table(answer: StallsAnswer) -> tuple[Table, ...]:

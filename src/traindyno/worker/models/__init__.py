@@ -1,6 +1,7 @@
 """The families of known models, by name. A new family is one file here and one line in `FAMILIES`."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from traindyno.core.errors import UsageError
 from traindyno.core.records import WorkloadSpec
@@ -39,7 +40,8 @@ def unknown_family(model: str) -> UsageError:
     forms = "torchvision:NAME, timm:NAME, ir:50, mlp:64 or path/to/file.py:function"
     if colon:
         likely = nearest(family, FAMILIES, count=1)
-        guess = f"did you mean {likely[0]}:{name}? " if likely else ""
+        meant = f"{family}.py" if Path(f"{family}.py").is_file() else likely[0] if likely else None
+        guess = f"did you mean {meant}:{name}? " if meant else ""
         return UsageError(f"{family!r} is no family of models", f"{guess}Models are named {forms}")
     likely = [f"torchvision:{found}" for found in nearest(model, torchvision_models.names(), count=3)]
     guess = f"did you mean {', '.join(likely)}? " if likely else ""
