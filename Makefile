@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Two at once, each with one thread: threads of several processes on few cores spin and slow each other down.
 PARALLEL ?= 2
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PARALLEL) --dist worksteal
+# Bytecode is kept whatever the environment says: each command and each trial is a process that would compile it anew.
+PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(PARALLEL) --dist worksteal
 
 # As root, or where sudo asks for no password, and not for long; the tests that need a server are else skipped.
 ROOT = $(if $(filter 0,$(shell id -u)),,sudo -n)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from keepers import Keepers
 from postgres import Cluster, missing, running_cluster
 
 
@@ -41,3 +42,17 @@ def cluster() -> Iterator[Cluster]:
         pytest.skip(reason)
     with running_cluster() as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def keepers() -> Iterator[Keepers]:
+    keepers = Keepers()
+    yield keepers
+    keepers.end()
+
+
+@pytest.fixture
+def lent_keeper(keepers: Keepers) -> Iterator[None]:
+    """For tests of what is done with trials: their server, which imports torch, may have served another test before."""
+    with keepers.lent():
+        yield

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cli.command_line import document, run, start
 
-SLOW = ("--runner", "simulated:sleep=0.3", "--no-report", "--name", "it")
+SLOW = ("--runner", "simulated:sleep=0.15", "--no-report", "--name", "it")
 FEW = ("--batch-size", "8,16,32,64", "--repeats", "3")
 
 
@@ -66,7 +66,7 @@ def test_kill_9_at_any_moment_loses_no_finished_trial(tmp_path: Path) -> None:
     wait_for_trials(process, 1)
     done: list[tuple[int, int]] = []
     for _ in range(3):
-        time.sleep(chance.uniform(0.2, 1.5))
+        time.sleep(chance.uniform(0.1, 1.0))
         process.kill()
         process.communicate()
         done_before, done = done, ledger_trials(tmp_path)
@@ -88,7 +88,7 @@ def ledger_trials(folder: Path) -> list[tuple[int, int]]:
 
 
 def test_a_budget_that_ends_early_gives_the_answer_so_far(tmp_path: Path) -> None:
-    completed = run(tmp_path, "throughput", *SLOW, "--time-budget", "1.5s", "--json")
+    completed = run(tmp_path, "throughput", *SLOW, "--time-budget", "900ms", "--json")
     content = document(completed)
     assert completed.returncode == 0
     assert content["state"] == "interrupted"
@@ -154,7 +154,7 @@ def test_a_budget_that_ends_before_any_result_leaves_a_study_to_resume(tmp_path:
 
 
 def test_what_is_shown_later_is_what_was_printed(tmp_path: Path) -> None:
-    printed = document(run(tmp_path, "throughput", *SLOW, "--time-budget", "1s", "--json"))
+    printed = document(run(tmp_path, "throughput", *SLOW, "--time-budget", "600ms", "--json"))
     shown = document(run(tmp_path, "show", "it", "--json"))
     assert shown == printed
     assert shown["hint"] == "traindyno resume it"

@@ -15,7 +15,7 @@ PLANNED = 2 + 2 * 3
 def test_a_round_is_run_by_its_own_process_and_one_that_joins_on_a_server(cluster: Cluster, tmp_path: Path) -> None:
     (tmp_path / "depth.toml").write_text(ROUND)
     store = ("--store", cluster.new_store())
-    head = start(tmp_path, "round", "run", "depth.toml", "--runner", "simulated:sleep=1.5", "--no-report", *store)
+    head = start(tmp_path, "round", "run", "depth.toml", "--runner", "simulated:sleep=0.8", "--no-report", *store)
     beside = run(tmp_path, "join", "depth", "--wait", "60s", "--json", *store)
     out, error = head.communicate(timeout=120)
     assert (head.returncode, beside.returncode) == (0, 0), (error, beside.stderr)
@@ -33,7 +33,15 @@ def test_a_round_is_run_by_its_own_process_and_one_that_joins_on_a_server(cluste
 def test_at_the_end_it_is_told_how_many_trials_ran_here(tmp_path: Path) -> None:
     (tmp_path / "depth.toml").write_text(ROUND)
     cut = run(
-        tmp_path, "round", "run", "depth.toml", "--runner", "simulated:sleep=0.5", "--no-report", "--time-budget", "1s"
+        tmp_path,
+        "round",
+        "run",
+        "depth.toml",
+        "--runner",
+        "simulated:sleep=0.25",
+        "--no-report",
+        "--time-budget",
+        "600ms",
     )
     assert cut.returncode in (0, 124, 130), cut.stderr
     joined = run(tmp_path, "join", "depth")

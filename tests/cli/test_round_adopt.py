@@ -6,6 +6,7 @@ import subprocess
 import time
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import traindyno
 from cli.command_line import document, run
 from cli.round_files import depth_round
+from traindyno.store import connection
 
 ROUND = depth_round(
     trials=8, top="minimum_gain = 0.002\n", epochs=20, seeds="[seeds]\ngate = 3\nadopt = 6\n", rate=0.08
@@ -274,27 +276,37 @@ def test_a_campaign_begins_with_a_rate_that_learns(tmp_path: Path) -> None:
     assert document(again)["answer"]["best"] == found["answer"]["best"]
 
 
-def test_asking_again_what_to_begin_with_does_not_undo_what_was_adopted_since(tmp_path: Path) -> None:
+def set_clock_ahead(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """The ledger keeps whole seconds: what follows must not fall into the one of what was before."""
+    ahead = SimpleNamespace(time=lambda: time.time() + seconds, monotonic=time.monotonic, sleep=time.sleep)
+    monkeypatch.setattr(connection, "time", ahead)
+
+
+def test_asking_again_what_to_begin_with_does_not_undo_what_was_adopted_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begin = ("round", "first", "--runner", "simulated", "--no-report", "-q")
     assert run(tmp_path, *begin).returncode == 0
-    time.sleep(1.1)  # the ledger keeps seconds
+    set_clock_ahead(monkeypatch, 2)
     searched(tmp_path, HELPS)
     assert answer(adopt(tmp_path, "--json"))["verdict"] == "adopt"
     before = answer(run(tmp_path, "round", "ledger", "--json"))
-    time.sleep(1.1)
+    set_clock_ahead(monkeypatch, 4)
     assert run(tmp_path, *begin).returncode == 0
     assert answer(run(tmp_path, "round", "ledger", "--json")) == before
     assert [entry["round"] for entry in before["entries"]] == ["first", "depth"]
 
 
-def test_more_to_begin_with_does_not_undo_what_was_adopted_since(tmp_path: Path) -> None:
+def test_more_to_begin_with_does_not_undo_what_was_adopted_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begin = ("round", "first", "--runner", "simulated", "--no-report", "-q")
     assert run(tmp_path, *begin, "--rates", "4").returncode == 0
-    time.sleep(1.1)  # the ledger keeps seconds
+    set_clock_ahead(monkeypatch, 2)
     searched(tmp_path, HELPS)
     assert answer(adopt(tmp_path, "--json"))["verdict"] == "adopt"
     before = answer(run(tmp_path, "round", "ledger", "--json"))
-    time.sleep(1.1)
+    set_clock_ahead(monkeypatch, 4)
     for more in (("--rates", "6"), ("--name", "anew", "--rates", "4")):
         told = document(run(tmp_path, *begin, *more, "--json"))
         assert "has adopted depth since it began" in told["warnings"][0]

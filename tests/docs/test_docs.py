@@ -16,6 +16,7 @@ import pytest
 
 from docs.markdown import DOCS, anchors, code_blocks, code_spans, links, pages, prose, section, sections, table_rows
 from docs.transcripts import TRANSCRIPT, comparable, plain_terminal, run
+from keepers import Keepers
 from traindyno.cli.main import COMMANDS
 from traindyno.cli.round import COMMANDS as ROUND_COMMANDS
 from traindyno.core import (
@@ -33,7 +34,6 @@ from traindyno.core import (
 )
 from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.report.document import trial_entry
-from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
 from traindyno.runner.profile import Profile
 from traindyno.runner.protocol import Deadlines, Watcher
@@ -228,8 +228,8 @@ def test_every_example_file_is_named_by_a_command() -> None:
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[LocalRunner]:
-    runner = LocalRunner(WORKER_ENTRY, Deadlines())
+def runner(keepers: Keepers) -> Iterator[LocalRunner]:
+    runner = keepers.runner(Deadlines())
     yield runner
     runner.close()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from docs.markdown import DOCS, code_blocks, code_spans, section, table_rows
+from keepers import Keepers
 from traindyno.analysis.rounds import boundary_checks, feasibility, gate, points, spread
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Settings, TrialSpec, WorkloadSpec
@@ -16,7 +17,6 @@ from traindyno.core.round_parameters import _KEYS as PARAMETER_KEYS
 from traindyno.core.round_rules import RULES
 from traindyno.core.round_tables import AT_TOP, TABLES
 from traindyno.core.rounds import GoalKind, RoundBudget, RoundMetric, Seeds
-from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
 from traindyno.runner.protocol import Deadlines, Watcher
 
@@ -74,8 +74,8 @@ def test_a_round_s_file_that_is_shown_is_accepted(text: str) -> None:
 
 
 @pytest.fixture
-def runner() -> Iterator[LocalRunner]:
-    runner = LocalRunner(WORKER_ENTRY, Deadlines())
+def runner(keepers: Keepers) -> Iterator[LocalRunner]:
+    runner = keepers.runner(Deadlines())
     yield runner
     runner.close()
 

@@ -20,7 +20,7 @@ GIBIBYTE = 1 << 30
 
 @pytest.fixture(scope="module")
 def runner() -> Iterator[LocalRunner]:
-    deadlines = Deadlines(start_up=20, first_step=4, step=4, trial=60, patience=1)
+    deadlines = Deadlines(start_up=20, first_step=2.5, step=2.5, trial=60, patience=1)
     runner = LocalRunner(WORKER_ENTRY, deadlines)
     yield runner
     runner.close()
@@ -95,7 +95,7 @@ def test_an_ending_gets_its_class_and_remedy_and_leaves_no_process(
 def test_a_loader_that_never_delivers_is_a_hang_with_the_stack_in_the_log(
     runner: LocalRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    less_patient(runner, Deadlines(start_up=5, patience=1), monkeypatch)
+    less_patient(runner, Deadlines(start_up=3, patience=1), monkeypatch)
     record = run(runner, "loops_in_the_loader", tmp_path / "trial.log")
     assert record.outcome is Outcome.HANG
     assert record.failure is not None
@@ -199,7 +199,7 @@ def test_a_trial_that_hangs_after_its_result_is_ended_and_its_result_kept(runner
 def test_a_trial_that_progresses_but_never_ends_is_a_timeout(
     runner: LocalRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    less_patient(runner, Deadlines(trial=3), monkeypatch)
+    less_patient(runner, Deadlines(trial=2), monkeypatch)
     spec = TrialSpec(
         kind="train",
         workload=WorkloadSpec(model=f"{JOBS}:healthy"),

@@ -8,6 +8,7 @@ import pytest
 
 import traindyno
 from faults.test_endings import processes_left_after_two_seconds
+from keepers import Keepers
 from traindyno.core.errors import NothingMeasuredError
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure
@@ -22,8 +23,8 @@ SOON_SECONDS = 30.0
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[LocalRunner]:
-    runner = LocalRunner(WORKER_ENTRY, Deadlines())
+def runner(keepers: Keepers) -> Iterator[LocalRunner]:
+    runner = keepers.runner(Deadlines())
     yield runner
     runner.close()
 

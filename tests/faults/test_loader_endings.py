@@ -12,23 +12,23 @@ import msgspec
 import psutil
 import pytest
 
+from keepers import Keepers
 from traindyno.app.study import stops_study
 from traindyno.core.loading import Feed
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Budget, Failure, Settings, TrialKind, TrialRecord, TrialSpec, WorkloadSpec
-from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
 from traindyno.runner.protocol import Deadlines, Watcher
 from worker.data.tiny_sets import write_folder
 
 JOBS = Path(__file__).with_name("loader_jobs.py")
-DEADLINES = Deadlines(start_up=20, first_step=5, step=5, trial=60, patience=1)
+DEADLINES = Deadlines(start_up=20, first_step=5, step=3, trial=60, patience=1)
 NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[LocalRunner]:
-    runner = LocalRunner(WORKER_ENTRY, DEADLINES)
+def runner(keepers: Keepers) -> Iterator[LocalRunner]:
+    runner = keepers.runner(DEADLINES)
     yield runner
     runner.close()
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from keepers import Keepers
 from traindyno.core.events import TrialProgress
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, Measurement, Settings, TrialRecord, TrialSpec, WorkloadSpec
 from traindyno.core.rounds import JobResult, Value
-from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
 from traindyno.runner.protocol import Deadlines, Watcher
 
@@ -18,8 +18,8 @@ JOBS = Path(__file__).with_name("own_jobs.py")
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[LocalRunner]:
-    runner = LocalRunner(WORKER_ENTRY, Deadlines())
+def runner(keepers: Keepers) -> Iterator[LocalRunner]:
+    runner = keepers.runner(Deadlines())
     yield runner
     runner.close()
 

@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from faults.test_endings import processes_left_after_two_seconds
+from keepers import Keepers
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Budget, Failure, Settings, TrialRecord, TrialSpec, WorkloadSpec
 from traindyno.runner import local
@@ -21,8 +22,8 @@ FAILING, HEALTHY = Settings(batch_size=8), Settings(batch_size=4)
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[LocalRunner]:
-    runner = LocalRunner(WORKER_ENTRY, Deadlines(start_up=20, first_step=3, step=3, trial=60, patience=1))
+def runner(keepers: Keepers) -> Iterator[LocalRunner]:
+    runner = keepers.runner(Deadlines(start_up=20, first_step=2.5, step=2.5, trial=60, patience=1))
     yield runner
     runner.close()
 

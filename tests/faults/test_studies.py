@@ -2,16 +2,20 @@
 
 from pathlib import Path
 
+import pytest
+
 from cli.command_line import document, run
 
 JOB = Path(__file__).with_name("crashing_job.py")
+
+pytestmark = pytest.mark.usefixtures("lent_keeper")
 
 
 def test_a_study_finishes_with_every_failure_beside_the_results(tmp_path: Path) -> None:
     completed = run(
         tmp_path,
         *("throughput", "--model", f"{JOB}:fragile", "--device", "cpu", "--batch-size", "2,4,8,16,32,64,128"),
-        *("--repeats", "1", "--trial-seconds", "300ms", "--step-timeout", "3s", "--no-report", "--json"),
+        *("--repeats", "1", "--trial-seconds", "150ms", "--step-timeout", "2s", "--no-report", "--json"),
     )
     content = document(completed)
     assert completed.returncode == 0, completed.stderr
@@ -34,11 +38,11 @@ def test_real_trials_answer_end_to_end_on_the_cpu(tmp_path: Path) -> None:
     largest = document(run(tmp_path, "max-batch", *common, "--limit", "32"))["answer"]
     assert (largest["max_batch"], largest["safe_batch"], largest["limited_by"]) == (32, 32, "limit")
     assert largest["no_retry_batch"] is None
-    sizes = ("--batch-size", "8,64", "--repeats", "2", "--trial-seconds", "200ms", "--name", "c")
+    sizes = ("--batch-size", "8,64", "--repeats", "2", "--trial-seconds", "100ms", "--name", "c")
     curve = document(run(tmp_path, "throughput", *common, *sizes))["answer"]["curve"]
     assert curve[1]["examples_per_second"] > curve[0]["examples_per_second"]
     assert all(point["processes"] == 2 for point in curve)
-    plan = ("plan", "--from", "c", "--examples", "640", "--epochs", "2", "--validate", "--validate-for", "500ms")
+    plan = ("plan", "--from", "c", "--examples", "640", "--epochs", "2", "--validate", "--validate-for", "300ms")
     assert run(tmp_path, *plan, "--no-report").returncode == 2
     completed = run(tmp_path, *plan, "--model", "job.py:workload", "--no-report", "--json")
     validation = document(completed)["answer"]["validation"]

@@ -12,10 +12,11 @@ import click
 import msgspec
 import pytest
 
+from report.adopt_documents import CANDIDATES, ENTRIES, adopt_document, entry, ledger_document
 from report.documents import HOSTILE
 from report.narrow import numbers_not_shown
 from report.pages import Page
-from report.round_documents import CANDIDATES, ENTRIES, adopt_document, entry, ledger_document, round_document
+from report.round_documents import round_document
 from report.snapshots import assert_snapshot
 from traindyno.core.answers import AdoptAnswer, LedgerAnswer
 from traindyno.report.document import typed_answer

@@ -12,16 +12,8 @@ import pytest
 from report.documents import HOSTILE
 from report.narrow import numbers_not_shown
 from report.pages import Page
-from report.round_documents import (
-    VERDICTS,
-    parameter,
-    request_of,
-    round_answer,
-    round_document,
-    runs_of,
-    the_round,
-    undecided_round_document,
-)
+from report.round_documents import VERDICTS, request_of, round_answer, round_document, undecided_round_document
+from report.round_runs import parameter, runs_of, the_round
 from report.snapshots import assert_snapshot
 from traindyno.core.answers import Check, Document, RoundAnswer
 from traindyno.core.round_file import parse_round

@@ -1,5 +1,6 @@
 """Compiled code is kept from trial to trial of one runner, and no longer."""
 
+import select
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -82,6 +83,18 @@ def test_the_folder_goes_even_if_the_command_was_killed_while_the_keeper_still_i
     scratch = tmp_path / "compiled"
     scratch.mkdir()
     link = KeeperLink((), False, 20.0, {}, str(scratch))
+    link.socket.close()
+    assert link._process.wait(timeout=20.0) == 0
+    assert not scratch.exists()
+
+
+def test_the_folder_goes_even_if_the_command_was_killed_before_it_heard_that_the_keeper_is_ready(
+    tmp_path: Path,
+) -> None:
+    scratch = tmp_path / "compiled"
+    scratch.mkdir()
+    link = KeeperLink((), False, 20.0, {}, str(scratch))
+    assert select.select([link.socket], [], [], 20.0)[0]
     link.socket.close()
     assert link._process.wait(timeout=20.0) == 0
     assert not scratch.exists()

@@ -116,7 +116,7 @@ def test_the_batches_are_a_cycle_of_eight_and_are_learnt(jobs: Path) -> None:
 
 
 def test_known_data_is_loaded_and_learnt(jobs: Path, tmp_path: Path) -> None:
-    data = write_folder(tmp_path, [f"{label}/{number}.jpg" for label in "ab" for number in range(4)])
+    data = write_folder(tmp_path / "images", [f"{label}/{number}.jpg" for label in "ab" for number in range(4)])
     workload = WorkloadSpec(model=f"{jobs}:of_images", data=f"folder:{data}", image_size=8)
     told = losses(workload, steps=20)
     assert told.losses == losses(workload, steps=20).losses

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
+from keepers import Keepers
 from traindyno.core.codec import decode, encode
 from traindyno.core.events import TrialProgress
 from traindyno.core.loading import Feed
@@ -80,8 +81,8 @@ class Taken(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[LocalRunner]:
-    runner = LocalRunner(WORKER_ENTRY, Deadlines(start_up=60, trial=60))
+def runner(keepers: Keepers) -> Iterator[LocalRunner]:
+    runner = keepers.runner(Deadlines(start_up=60, trial=60))
     yield runner
     runner.close()
 

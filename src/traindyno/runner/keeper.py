@@ -55,7 +55,11 @@ class Keeper:
         self._end_trial()
 
     def _receive(self) -> bool:
-        data, descriptors, _, _ = socket.recv_fds(self._connection, LARGEST_MESSAGE_BYTES, 2)
+        try:
+            data, descriptors, _, _ = socket.recv_fds(self._connection, LARGEST_MESSAGE_BYTES, 2)
+        except ConnectionResetError:
+            # A runner that was killed has hung up without hearing everything.
+            return False
         if not data:
             return False
         message: dict[str, Any] = json.loads(data)
@@ -160,6 +164,8 @@ def main() -> None:
         importlib.import_module(module)
     Keeper(connection, arguments.spawn).serve()
     shutil.rmtree(arguments.scratch, ignore_errors=True)
+    # Taking the imported modules apart one by one would keep the runner waiting for a second or two.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -158,12 +158,12 @@ def test_too_many_open_files_are_not_blamed_on_an_example(skip: bool) -> None:
         read_example(Numbered([True]), 0, use, skipped if skip else None)
 
 
-@pytest.mark.parametrize("context", ["fork", "spawn"])
-def test_what_the_workers_of_a_loader_left_out_is_gathered(tmp_path: Path, context: str) -> None:
+@pytest.mark.parametrize(("context", "workers"), [("fork", 2), ("spawn", 1)])
+def test_what_the_workers_of_a_loader_left_out_is_gathered(tmp_path: Path, context: str, workers: int) -> None:
     examples = folder_with_bad_files(tmp_path)
     with SkippedExamples() as skipped:
         dataset = Labels(examples, skipped)
-        loader = DataLoader(dataset, batch_size=2, num_workers=2, multiprocessing_context=context)
+        loader = DataLoader(dataset, batch_size=2, num_workers=workers, multiprocessing_context=context)
         assert sum(len(batch) for batch in loader) == 16
         assert skipped.count == 4
         assert {os.path.relpath(name, tmp_path) for name in skipped.names} == set(BAD)

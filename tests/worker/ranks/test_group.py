@@ -6,6 +6,7 @@ from statistics import median
 import pytest
 from msgspec.structs import replace
 
+from keepers import Keepers
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Measurement, Settings
 from traindyno.core.scaling import Scaling
@@ -19,8 +20,8 @@ TOLERANCE = 0.1 * DELAY_SECONDS
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[LocalRunner]:
-    runner = LocalRunner(WORKER_ENTRY, Deadlines())
+def runner(keepers: Keepers) -> Iterator[LocalRunner]:
+    runner = keepers.runner(Deadlines())
     yield runner
     runner.close()
 

@@ -12,11 +12,11 @@ import pytest
 import torch
 from msgspec.structs import replace
 
+from keepers import Keepers
 from traindyno.core.events import TrialProgress
 from traindyno.core.learning import LEARNING, Learning, Recipe
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Settings, TrialRecord, TrialSpec, WorkloadSpec
-from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
 from traindyno.runner.protocol import Deadlines, Watcher
 
@@ -70,8 +70,8 @@ class Impatient(Learner):
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[LocalRunner]:
-    runner = LocalRunner(WORKER_ENTRY, Deadlines())
+def runner(keepers: Keepers) -> Iterator[LocalRunner]:
+    runner = keepers.runner(Deadlines())
     yield runner
     runner.close()
 

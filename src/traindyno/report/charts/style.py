@@ -103,11 +103,18 @@ def panel_title(text: str) -> Any:
 
 
 def finished(chart: Any) -> dict[str, Any]:
-    """The whole chart as a specification, with the house's fonts and lines."""
-    styled = (
-        chart.configure(font="Liberation Sans, Arial, Helvetica, sans-serif", background="white", padding=14)
-        .configure_view(stroke=None)
-        .configure_title(
+    """The whole chart as a specification, with the house's fonts and lines.
+
+    All of them at once: each call of `configure` would copy the chart with its data.
+    """
+    import altair
+
+    config = altair.Config(
+        font="Liberation Sans, Arial, Helvetica, sans-serif",
+        background="white",
+        padding=14,
+        view=altair.ViewConfig(stroke=None),
+        title=altair.TitleConfig(
             anchor="start",
             fontSize=17,
             fontWeight=600,
@@ -115,8 +122,8 @@ def finished(chart: Any) -> dict[str, Any]:
             color=INK,
             offset=14,
             subtitlePadding=5,
-        )
-        .configure_axis(
+        ),
+        axis=altair.AxisConfig(
             labelFontSize=LABEL_SIZE,
             titleFontSize=LABEL_SIZE,
             titleFontWeight="normal",
@@ -126,8 +133,10 @@ def finished(chart: Any) -> dict[str, Any]:
             gridColor=FAINT,
             domainColor=GREY,
             tickColor=GREY,
-        )
-        .configure_legend(labelFontSize=LABEL_SIZE, titleFontSize=LABEL_SIZE, labelLimit=460, orient="top", title=None)
+        ),
+        legend=altair.LegendConfig(
+            labelFontSize=LABEL_SIZE, titleFontSize=LABEL_SIZE, labelLimit=460, orient="top", title=None
+        ),
     )
-    specification: dict[str, Any] = styled.to_dict()
+    specification: dict[str, Any] = chart.properties(config=config).to_dict()
     return specification
