@@ -6,7 +6,7 @@ can be seen what a search does with its time: a step that is compiled for the fi
 
 import msgspec
 
-from search.simulated_find import plan_of
+from search.simulated_find import Tamper, plan_of
 from traindyno.core.records import Settings, TrialRecord, TrialSpec
 from traindyno.core.setups import step_settings
 from traindyno.runner.profile import parse_profile
@@ -77,10 +77,10 @@ class ImaginedGpu(SimulatedRunner):
         return COMPILED_SECONDS if known else COMPILING_SECONDS
 
 
-def searched(goal: Goal) -> list[TrialRecord]:
+def searched(goal: Goal, tamper: Tamper = lambda record: record) -> list[TrialRecord]:
     """Every trial of a search on such a machine."""
     plan, runner, history = plan_of(goal), ImaginedGpu(int(goal.usable_cpus)), list[TrialRecord]()
     while (proposal := plan.ask(history)) is not None:
-        history.append(runner.run(proposal.spec, Watcher()))
+        history.append(tamper(runner.run(proposal.spec, Watcher())))
         assert len(history) < 100, "the search does not end"
     return history

@@ -6,6 +6,8 @@ import pytest
 
 from search.imagined_gpu import STEP_MILLISECONDS, searched
 from search.simulated_find import BASELINE, answer_of, goal_of
+from search.test_find import spoiled
+from traindyno.analysis.find.rounds import FIRST_ROUND
 from traindyno.core.answers.find import FindAnswer
 from traindyno.core.records import Settings, TrialRecord
 from traindyno.search.find.goal import Goal
@@ -70,6 +72,15 @@ def test_while_the_step_is_about_to_change_one_worker_count_is_enough() -> None:
 def test_a_compiled_step_has_its_losses_looked_at_at_the_batch_it_was_compiled_for() -> None:
     _, history = found(common(10))
     assert {record.spec.settings.batch_size for record in history if record.spec.kind == "losses"} == {256}
+
+
+@pytest.mark.parametrize("minutes", [4, 5.5, 10])
+def test_losses_that_differ_leave_time_for_the_rounds(minutes: float) -> None:
+    history = searched(common(minutes), tamper=spoiled)
+    differing = [each for each in history if each.spec.kind == "losses" and each.spec.settings.precision == "bf16"]
+    rounds = {each.spec.repeat for each in history if each.spec.repeat >= FIRST_ROUND}
+    assert len(differing) == 3
+    assert len(rounds) == 3
 
 
 def test_one_that_is_not_compiled_has_them_looked_at_at_a_small_batch() -> None:

@@ -17,6 +17,8 @@ from traindyno.search.replaying import Trying, Wanted
 from traindyno.search.switches.trying import losses_batch, losses_spec
 
 CHANGES_MOST = "precision"
+MOST_TRIALS = 2 * SEEDS + 1
+"""The baseline's seeds, those of something that differs, and what is left of it without that."""
 
 
 def losses_trials() -> int:
@@ -93,7 +95,7 @@ class LossLook:
         if self._steps is None or self._size is None:
             own = self._goal.baseline.settings.batch_size
             self._size = own if self._purse.is_compiled else losses_batch(own, parts)
-            self._steps = self._purse.loss_steps(losses_trials())
+            self._steps = self._purse.loss_steps(MOST_TRIALS)
         template = self._trials.of(self._goal.baseline)
         spec = losses_spec(template, settings, self._size, seed)
         return Wanted(spec=msgspec.structs.replace(spec, budget=Budget(steps=self._steps)), reason=reason)
