@@ -17,13 +17,10 @@ from traindyno.search.replaying import Trying, Wanted
 from traindyno.search.switches.trying import losses_batch, losses_spec
 
 CHANGES_MOST = "precision"
-MOST_TRIALS = 2 * SEEDS + 1
+TRIALS_IF_ALIKE = SEEDS + 1
+"""The baseline's seeds, and one of what is held."""
+TRIALS_IF_NOT = 2 * SEEDS + 1
 """The baseline's seeds, those of something that differs, and what is left of it without that."""
-
-
-def losses_trials() -> int:
-    """How many trials the look at the losses takes, if they agree."""
-    return SEEDS + 1
 
 
 class LossLook:
@@ -95,7 +92,7 @@ class LossLook:
         if self._steps is None or self._size is None:
             own = self._goal.baseline.settings.batch_size
             self._size = own if self._purse.is_compiled else losses_batch(own, parts)
-            self._steps = self._purse.loss_steps(MOST_TRIALS)
+            self._steps = self._purse.loss_steps(TRIALS_IF_NOT)
         template = self._trials.of(self._goal.baseline)
         spec = losses_spec(template, settings, self._size, seed)
         return Wanted(spec=msgspec.structs.replace(spec, budget=Budget(steps=self._steps)), reason=reason)

@@ -20,7 +20,7 @@ from traindyno.core.records import Settings
 from traindyno.core.setups import Setup
 from traindyno.core.units import format_percent
 from traindyno.search.find.hunt import Hunt
-from traindyno.search.find.losses import losses_trials
+from traindyno.search.find.losses import TRIALS_IF_ALIKE
 from traindyno.search.find.switch_order import BEFORE_DATA, is_set, one_by_one, partners, takes_back
 from traindyno.search.replaying import Trying
 from traindyno.search.switches.trying import compare
@@ -163,7 +163,7 @@ class StepSearch:
 
     def _losses_seconds(self, members: tuple[Candidate, ...]) -> float:
         arithmetic = any(member.changes_arithmetic for member in members)
-        return losses_trials() * self._purse.cost("losses") if arithmetic else 0.0
+        return TRIALS_IF_ALIKE * self._purse.cost("losses") if arithmetic else 0.0
 
     def _without(self, member: Candidate) -> Trying[None]:
         """What came in together with another must pay by itself. One pair says: it is about a change less, no gain."""

@@ -95,10 +95,8 @@ class WorkerTrials:
         """Whether two counts were equally fast, and slower than what is held: something else than workers is short."""
         findings = self._findings
         rates = [findings.rate(other) for other in like_but_workers(findings, setup)]
-        known, held = (
-            sorted((rate.examples_per_second for rate in rates if rate), reverse=True),
-            findings.rate(findings.held),
-        )
+        known = sorted((rate.examples_per_second for rate in rates if rate is not None), reverse=True)
+        held = findings.rate(findings.held)
         alike = len(known) > 1 and known[0] < WORTH_ADOPTING * known[1]
         return alike and held is not None and known[0] < held.examples_per_second
 
