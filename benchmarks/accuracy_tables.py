@@ -55,7 +55,7 @@ def batches_part(part: str, folder: Path, options: argparse.Namespace) -> Row:
     """The tool's own command, with the table that it exports, and the picture where this machine can draw one."""
     name, store = f"accuracy_{part}_{options.label}", f"{folder}/{part}.db"
     json_file = options.out / f"{name}.json"
-    command = ["resume", name] if Path(store).exists() else asked(part, name, folder, options)
+    command = ["resume", name, "--elsewhere"] if Path(store).exists() else asked(part, name, folder, options)
     command += ["--export-json", str(json_file), "--export-markdown", str(options.out / f"{name}.md")]
     command += ["--no-report", "--store", store]
     if find_spec("vl_convert"):

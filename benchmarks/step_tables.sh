@@ -12,7 +12,7 @@ to() { echo --export-json "$out/$1.json" --export-markdown "$out/$1.md" --store 
 measure() {  # NAME COMMAND ...: begin the study of that name, or finish it
   local name=$1; shift
   if [ -f "$store" ] && $run studies --store "$store" --json | grep -q "\"$name\""; then
-    $run resume "$name" $(to "$name")
+    $run resume "$name" --elsewhere $(to "$name")
   else
     $run "$@" --name "$name" $(to "$name")
   fi

@@ -24,7 +24,8 @@ class Context:
     """`resume` names an unfinished study to take up instead of beginning a new one.
 
     Of such a study `moved` says where code of the user's own lies now, by the name that it had, and
-    `time_budget_seconds` is what its rest may take, if that was said anew.
+    `time_budget_seconds` is what its rest may take, if that was said anew. `elsewhere` allows it to go on on another
+    machine of the same kind.
     """
 
     store: str = DEFAULT_STORE
@@ -34,6 +35,7 @@ class Context:
     resume: str | None = None
     moved: Mapping[str, str] = field(default_factory=dict)
     time_budget_seconds: float | None = None
+    elsewhere: bool = False
 
     @property
     def store_option(self) -> str:

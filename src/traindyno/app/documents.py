@@ -4,6 +4,7 @@ from typing import Any
 
 from traindyno.app.cut_short import MACHINE_LOST, cut_warning
 from traindyno.app.held_study import HeldStudy
+from traindyno.app.places import several_places
 from traindyno.core.answers import Document
 from traindyno.core.codec import plain
 from traindyno.core.requests import Request
@@ -14,6 +15,7 @@ def finished_document(
     study: HeldStudy, request: Request, answer: Any, warnings: tuple[str, ...], hint: str | None
 ) -> Document:
     """Commit the answer and give the whole document. A study that was cut short says how to go on."""
+    warnings = (*several_places(study.records, study.workshop), *warnings)
     if (not_alone := study.workshop.not_alone) is not None:
         warnings = (not_alone, *warnings)
     if study.cut is not None:

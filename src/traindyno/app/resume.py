@@ -57,11 +57,13 @@ def resume(
     time_budget_seconds: float | None = None,
     settings_path: Path | None = None,
     address: str | None = None,
+    elsewhere: bool = False,
 ) -> Document:
     """Ask the study's own request again. Code from a file runs only if the user names that file now.
 
     `time_budget_seconds` is what the rest may take, instead of the study's own budget. `settings_path` is where the
-    settings that `find` recommends are exported to. `address` is where the study's Ray cluster is now.
+    settings that `find` recommends are exported to. `address` is where the study's Ray cluster is now. With
+    `elsewhere` this may be another machine of the same kind.
     """
     with Ledger.open(context.store, create=False) as ledger:
         row = ledger.study(name)
@@ -71,7 +73,7 @@ def resume(
             "leave --export-toml away",
         )
     moved = moved_code(workloads_of(row.request), named_again)
-    context = replace(context, resume=name, moved=moved, time_budget_seconds=time_budget_seconds)
+    context = replace(context, resume=name, moved=moved, time_budget_seconds=time_budget_seconds, elsewhere=elsewhere)
     request = row.request if time_budget_seconds is None else _within(row.request, time_budget_seconds)
     request = request if address is None else _over(request, address)
     return _asked_again(request, context, named_again, settings_path)

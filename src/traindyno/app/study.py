@@ -10,28 +10,31 @@ from traindyno.app.attempt import LEASE_SECONDS, REPEATABLE, Attempt, TrialFaile
 from traindyno.app.context import Context
 from traindyno.app.cut_short import kept_beside, new_notes, run_seconds, without_cut
 from traindyno.app.held_study import HeldStudy, failed_answer
+from traindyno.app.places import check_plans_here, place_to_go_on
 from traindyno.app.preparing import PREPARING
 from traindyno.app.workshop import Workshop
-from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.errors import TraindynoError
 from traindyno.core.events import Notice, StudyStarted, TrialFinished, TrialStarted
-from traindyno.core.machine import MachineFacts
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import Request
-from traindyno.machine.facts import collect
 from traindyno.runner.protocol import NowhereToRunError
-from traindyno.runner.ray_words import kind_of
 from traindyno.search.strategy import Proposal, Strategy
 from traindyno.store.ledger import Lease, StoreAwayError, StudyRow, owner_here
 
 RETRIES = 2
-PLANS_BY_MACHINE = ("loader", "stalls", "find", "verify", "scale")
 
 
 class Study(HeldStudy):
-    """One study in the ledger, held by this process while it runs."""
+    """One study in the ledger, held by this process while it runs.
 
-    def __init__(self, workshop: Workshop, row: StudyRow, context: Context, title: str) -> None:
+    `place` is what its trials call this machine, if the study was begun on another.
+    """
+
+    def __init__(
+        self, workshop: Workshop, row: StudyRow, context: Context, title: str, place: str | None = None
+    ) -> None:
+        self._place = place
         committed = workshop.ledger.trials(row.id)
         self._done = _settled(committed, over=row.state == "done")
         self._again = {record.spec.key for record in committed} - {record.spec.key for record in self._done}
@@ -121,7 +124,10 @@ class Study(HeldStudy):
         except NowhereToRunError as error:
             raise NowhereToRunError(error.message, f"when there is one, go on with `{self.resume_command}`") from error
         self._note_cut(record)
-        return record
+        if self._place is None:
+            return record
+        conditions = msgspec.structs.replace(record.conditions, machine=self._place)
+        return msgspec.structs.replace(record, conditions=conditions)
 
     def _kept(self, attempt: Attempt, record: TrialRecord) -> TrialRecord:
         """Commit the result, unless the same trial had told of more before."""
@@ -200,15 +206,16 @@ def open_study(workshop: Workshop, context: Context, request: Request, title: st
     """Create the study, or take up the one to resume; it is released whatever happens."""
     ledger, owner = workshop.ledger, owner_here()
     command = str(request.__struct_config__.tag)
-    _check_plans_here(command, workshop)
+    check_plans_here(command, workshop)
+    place = None
     if context.resume is None:
         row = ledger.create_study(context.name, command, request, workshop.machine, owner, LEASE_SECONDS)
     else:
         row = ledger.study(context.resume)
-        _same_machine(row, workshop)
+        place = place_to_go_on(row, workshop, context.elsewhere)
     ledger.claim_study(row.name, owner, LEASE_SECONDS)
     _forget_cut(workshop, row, owner)
-    study = Study(workshop, row, context, title)
+    study = Study(workshop, row, context, title, place)
     resumed = len(study.records)
     context.emit(StudyStarted(study=row.name, command=command, title=title, resumed_trials=resumed))
     if workshop.not_alone is not None:
@@ -237,44 +244,3 @@ def _tries_settings(record: TrialRecord) -> bool:
     arm = record.failure.details.get("arm") if record.failure is not None else None
     alone = record.spec.against is not None and arm is None and not_applicable(record)
     return record.spec.kind == "losses" or arm == "candidate" or alone
-
-
-def _check_plans_here(command: str, workshop: Workshop) -> None:
-    """Some commands plan by the CPUs, memory and files of this machine: those of the trials must be like it."""
-    if workshop.bench.executor == "local" or workshop.runner.simulated or command not in PLANS_BY_MACHINE:
-        return
-    here, there = (kind_of(facts, workshop.bench.device) for facts in (collect(), workshop.machine))
-    if here != there:
-        raise UsageError(
-            f"`{command}` plans by the machine that it is typed on ({here}), and the cluster's is another ({there})",
-            "type the command on a machine of that kind",
-        )
-
-
-def _same_machine(row: StudyRow, workshop: Workshop) -> None:
-    """Trials of two machines or versions in one study would be compared silently: refuse."""
-    if row.machine is None or workshop.runner.simulated:
-        return
-    for what, then, now in machine_differences(row.machine, workshop.machine):
-        if workshop.bench.executor == "ray" and what in PLACES:
-            continue
-        raise UsageError(
-            f"study {row.name!r} was begun with {what} {then}; here it is {now}",
-            "begin a new study here, then `traindyno compare` the two",
-        )
-
-
-PLACES = ("hostname", "the GPUs")
-"""What tells one machine from another of its kind. A study over a cluster is one of a kind."""
-
-
-def machine_differences(then: MachineFacts, now: MachineFacts) -> Iterator[tuple[str, object, object]]:
-    """What makes measurements of the two unlike: what it is, and what it was and is."""
-    for what in ("hostname", "torch", "cuda", "cpu_model"):
-        if getattr(then, what) != getattr(now, what):
-            yield what, getattr(then, what), getattr(now, what)
-    if None not in (then.cpus_usable, now.cpus_usable) and then.cpus_usable != now.cpus_usable:
-        yield "so many usable CPUs:", then.cpus_usable, now.cpus_usable
-    before, after = ([gpu.uuid for gpu in facts.gpus] for facts in (then, now))
-    if before != after:
-        yield "the GPUs", ", ".join(before) or "none", ", ".join(after) or "none"

@@ -17,11 +17,18 @@ from traindyno.cli.parameters import DURATION
     help="What the rest may take. [default: as the study began]",
 )  # fmt: skip
 @click.option("--address", metavar="HOST:PORT", help="The Ray cluster's head. [default: as the study began]")
+@click.option("--elsewhere", is_flag=True, help="This may be another machine of the same kind; the answer says so.")
 @report_option
 @toml_option
 @output_options
 def command(
-    study: str, models: tuple[str, ...], time_budget: float | None, address: str | None, store: str, **values: Any
+    study: str,
+    models: tuple[str, ...],
+    time_budget: float | None,
+    address: str | None,
+    elsewhere: bool,
+    store: str,
+    **values: Any,
 ) -> int:
     """Finish STUDY where it was cut off; no finished trial is repeated.
 
@@ -40,7 +47,13 @@ def command(
         return run_beside(lambda told_to_stop: accompany_again(study, store, named, told_to_stop))
     return run(
         lambda context: resume(
-            study, context, named, time_budget_seconds=time_budget, settings_path=settings_path, address=address
+            study,
+            context,
+            named,
+            time_budget_seconds=time_budget,
+            settings_path=settings_path,
+            address=address,
+            elsewhere=elsewhere,
         ),
         output,
         store,

@@ -14,6 +14,7 @@ from traindyno.analysis.rounds.words import arm_words, is_share, with_own_figure
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.learning_checks import without_deadline
+from traindyno.app.places import machine_differences
 from traindyno.app.rounds.agreement import agreed_round
 from traindyno.app.rounds.hours import bounded
 from traindyno.app.rounds.partners import beside, check_processes, further_processes, sharing_cpus
@@ -21,7 +22,6 @@ from traindyno.app.rounds.requests import check_round_request
 from traindyno.app.shared_opening import open_shared
 from traindyno.app.shared_study import SharedStudy
 from traindyno.app.specs import first_spec
-from traindyno.app.study import machine_differences
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document
 from traindyno.core.answers.rounds import Check, RoundAnswer
