@@ -35,9 +35,12 @@ case " $what " in *" inception "*)
 esac
 case " $what " in *" anatomy "*)
   for mode in train infer; do
-    measure anatomy_resnet50_${mode}_h200 anatomy --model torchvision:resnet50 --mode $mode --batch-size 1,8,32,64,128,256 \
-      --repeats 2 --trial-seconds 2s
+    measure anatomy_resnet50_${mode}_h200 anatomy --model torchvision:resnet50 --mode $mode --batch-size 1,8,32,128,256 \
+      --repeats 3 --trial-seconds 2s
   done
+  # Long enough for the cost of the instruments, and as people would train.
+  measure anatomy_resnet50_pinned_h200 anatomy --model torchvision:resnet50 --batch-size 256 --precision bf16 --set memory_format=channels_last \
+    --pin-memory --repeats 5 --trial-seconds 6s
 esac
 case " $what " in *" soak "*)
   measure soak_resnet50_h200 soak --minutes 3 --model torchvision:resnet50 --batch-size 256 --precision bf16 --set memory_format=channels_last

@@ -250,6 +250,36 @@ def test_a_stall_just_above_a_tenth_of_the_step_is_the_limit_and_one_below_is_no
     assert bound_of({"load": cost(0.1)}, None, None, Utilization(), on_cpu=False) == "compute-bound"
 
 
+@pytest.mark.parametrize(
+    ("milliseconds", "bound"),
+    [
+        # ResNet-50 on an H200, fed from pageable memory: step, busy, queueing, transfer, and the host's time in it.
+        ((4.44, 0.82, 3.89, 0.17, 0.17), "launch-bound"),
+        ((5.08, 2.14, 4.13, 0.76, 0.76), "launch-bound"),
+        ((22.6, 19.1, 17.2, 2.44, 5.56), "transfer-bound"),
+        ((8.14, 7.18, 4.56, 2.55, 3.36), "transfer-bound"),
+        ((55.0, 52.2, 4.99, 20.2, 43.3), "transfer-bound"),
+        # A host that goes on while its batch is copied is not held up by that.
+        ((5.08, 2.14, 4.13, 0.76, 0.02), "transfer-bound"),
+        ((5.08, 2.14, 4.13, 0.36, 0.02), "compute-bound"),
+    ],
+)
+def test_a_host_that_launches_and_copies_all_the_time_is_the_limit(
+    milliseconds: tuple[float, float, float, float, float], bound: str
+) -> None:
+    step, busy, queueing, moving, held_up = milliseconds
+    transfer = PhaseCost(
+        seconds=moving, ci95=(moving, moving), share=moving / step, seconds_per_example=moving, host_seconds=held_up
+    )
+    phases = {"transfer": transfer}
+    assert bound_of(phases, 1 - busy / step, queueing / step, Utilization(), on_cpu=False) == bound
+
+
+def test_a_device_that_is_idle_for_want_of_data_is_not_launch_bound() -> None:
+    load = PhaseCost(seconds=0.4, ci95=(0.4, 0.4), share=0.4, seconds_per_example=0.4, host_seconds=0.5)
+    assert bound_of({"load": load}, 0.5, 0.95, Utilization(), on_cpu=False) == "data-bound"
+
+
 def test_several_sizes_stand_beside_the_one_that_the_answer_is_about() -> None:
     small = trial(seen(0.05, host_step_seconds=0.049, busy_seconds=0.01), 8)
     answer = conclude_anatomy(request(sizes=(8,)), [small, trial(seen())])

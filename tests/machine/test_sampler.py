@@ -4,6 +4,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from traindyno.core.events import CEILINGS, TrialProgress
 from traindyno.core.machine import GpuFacts, GpuSample
 from traindyno.core.records import Conditions
 from traindyno.machine.gpu import NullReader
@@ -110,3 +111,18 @@ def test_the_range_of_the_clock_spans_what_was_seen(clocks: list[int | None]) ->
     known = [clock for clock in clocks if clock is not None]
     expected = (min(known), max(known)) if known else None
     assert run(ReplayReader(lines), len(clocks)).sm_clock_mhz == expected
+
+
+def test_what_the_device_does_at_its_utmost_is_not_what_was_measured() -> None:
+    measured = GpuSample(index=0, utilization_percent=100)
+    capped = GpuSample(index=0, utilization_percent=100, clock_reasons=("power cap",))
+    reader = ReplayReader([RecordedLine(sample=sample) for sample in (measured, capped)])
+    sampler = Sampler(reader, 0, interval_seconds=1.0, load_average=lambda: None)
+    for now, phase in enumerate(("measure", CEILINGS, CEILINGS)):
+        sampler.hear(TrialProgress(phase=phase, steps=0, seconds=0.0))
+        sampler.tick(float(now))
+    assert sampler.conditions().samples == 1
+    assert sampler.conditions().throttle_reasons == ()
+    sampler.hear(TrialProgress(phase="measure", steps=0, seconds=0.0))
+    sampler.tick(9.0)
+    assert sampler.conditions().throttle_reasons == ("power cap",)

@@ -11,7 +11,7 @@ EXPOSED_FROM = 0.10
 """A stall or a transfer above this share of the step is the limit, whatever the rest of it does."""
 
 HOST_FROM, IDLE_FROM = 0.9, 0.05
-"""The host is the limit if it needs this share of the step to queue it, and the device is idle for that share."""
+"""The host is the limit if it is busy for this share of the step, and the device is idle for that share."""
 
 BANDWIDTH_FROM, BANDWIDTH_OVER_FLOPS = 0.5, 1.5
 """Memory is the limit from this share of a copy's rate on, if it is so many times the share of arithmetic."""
@@ -26,9 +26,10 @@ def bound_of(
 ) -> str:
     """The first of these that holds.
 
+    - `launch-bound`: queueing the step, and copying what it does not copy meanwhile, keeps the host busy for at least
+      90 % of the step, and the device is idle for 5 % or more, and longer than it waits for or moves its batch.
     - `data-bound`: the device stands still for its batch for more than 10 % of the step, and no less than the transfer
       takes; `transfer-bound`: likewise of moving the batch.
-    - `launch-bound`: the host needs at least 90 % of the step to queue it, and the device is idle for 5 % or more.
     - `memory-bound`: the step moves at least half the bytes per second of a large copy on this device, and that share
       is 1.5 times its share of a matrix product's arithmetic.
     - `compute-bound`: otherwise.
@@ -38,11 +39,21 @@ def bound_of(
     load, transfer = (phases[name].share if name in phases else 0.0 for name in ("load", "transfer"))
     if on_cpu:
         return DATA if load > EXPOSED_FROM else COMPUTE
+    idle, host = idle_share or 0.0, (host_share or 0.0) + _copying(phases)
+    # While it stands still for its batch the device is idle, too; while a batch is moved it is not.
+    if host >= HOST_FROM and idle >= IDLE_FROM and idle - load > max(load, transfer):
+        return LAUNCH
     if max(load, transfer) > EXPOSED_FROM:
         return DATA if load >= transfer else TRANSFER
-    if (host_share or 0.0) >= HOST_FROM and (idle_share or 0.0) >= IDLE_FROM:
-        return LAUNCH
     return MEMORY if _moves_more_than_it_computes(utilization) else COMPUTE
+
+
+def _copying(phases: Mapping[str, PhaseCost]) -> float:
+    """The share of the step for which the host is held up by a copy: none where it goes on meanwhile."""
+    transfer = phases.get("transfer")
+    if transfer is None or transfer.seconds <= 0:
+        return 0.0
+    return transfer.share * min(1.0, transfer.host_seconds / transfer.seconds)
 
 
 def _moves_more_than_it_computes(utilization: Utilization) -> bool:

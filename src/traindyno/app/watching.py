@@ -47,6 +47,7 @@ class StudyWatcher(Watcher):
         self._other_work = OtherWork() if is_here and index is None and not takes_readings else None
 
     def progress(self, progress: TrialProgress) -> None:
+        self._sampler.hear(progress)
         if self._readings is not None:
             progress = msgspec.structs.replace(progress, reading=self._readings.latest)
         self._context.emit(progress)

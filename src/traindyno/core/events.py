@@ -24,6 +24,10 @@ class TrialStarted(Record, frozen=True):
     reason: str
 
 
+CEILINGS = "ceilings"
+"""The phase of a trial in which the device does its utmost, which is not the work that is measured."""
+
+
 class TrialProgress(Record, frozen=True):
     """`reading` is the latest of the machine, beside trials that are long enough to take some.
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
+from traindyno.core.events import CEILINGS, TrialProgress
 from traindyno.core.machine import GpuSample
 from traindyno.core.records import Conditions
 from traindyno.machine.gpu import GpuReader
@@ -30,6 +31,7 @@ class Sampler:
         self._own_pids = own_pids
         self._load_average = load_average or one_minute_load
         self._due: float | None = None
+        self._paused = False
         self._ticks = 0
         self._samples: list[GpuSample] = []
         self._foreign: list[int] = []
@@ -37,13 +39,17 @@ class Sampler:
 
     def tick(self, now: float) -> None:
         """Sample if it is time; `now` is the caller's monotonic clock. Cheap to call too often."""
-        if self._due is not None and now < self._due:
+        if self._paused or (self._due is not None and now < self._due):
             return
         self._due = now + self._interval_seconds
         self._look_at_host()
         if self._index is not None:
             self._look_at_gpu(self._index)
         self._ticks += 1
+
+    def hear(self, progress: TrialProgress) -> None:
+        """Look away while the trial does other than what it measures."""
+        self._paused = progress.phase == CEILINGS
 
     def conditions(self) -> Conditions:
         """Ranges over what was seen; clock, power and throttling count only while the GPU was busy."""

@@ -31,6 +31,7 @@ class LaneWatcher(Watcher):
         self._readings = Readings(reader, index) if takes_readings and is_real else None
 
     def progress(self, progress: TrialProgress) -> None:
+        self._sampler.hear(progress)
         if self._readings is not None:
             progress = msgspec.structs.replace(progress, reading=self._readings.latest)
         self._progress.append(progress)

@@ -9,6 +9,7 @@ import msgspec
 
 from traindyno.analysis.sustained import sustained_seconds
 from traindyno.core.anatomy import Anatomy, Transfer, Work
+from traindyno.core.events import CEILINGS
 from traindyno.core.loading import Loading
 from traindyno.core.records import Measurement, Memory, TrialSpec
 from traindyno.worker.anatomy.ceilings import bytes_per_second_ceiling, flops_per_second_ceiling
@@ -165,7 +166,7 @@ def _work(spec: TrialSpec, job: Job, device: Device, channel: Channel, extras: E
         return count_work(step, spec.settings)
 
     work = extras.attempt("what a step computes was not counted", counted) or Work(uncounted_because=NO_STEP)
-    channel.phase("ceilings")
+    channel.phase(CEILINGS)
     return msgspec.structs.replace(
         work,
         flops_per_second_ceiling=extras.attempt(
