@@ -12,7 +12,10 @@ from traindyno.core.setups import step_settings
 from traindyno.runner.profile import parse_profile
 from traindyno.runner.protocol import Watcher
 from traindyno.runner.simulated import SimulatedRunner
+from traindyno.runner.simulated_loading import making_seconds
 from traindyno.search.find.goal import Goal
+from traindyno.worker.flow_timing import pace_of
+from traindyno.worker.kinds.probe import LEAST_BATCHES, LEAST_IN_TIME
 
 STEP_MILLISECONDS = {
     ("fp32", "contiguous", "none"): 116.5,
@@ -25,28 +28,36 @@ STEP_MILLISECONDS = {
     ("bf16", "channels_last", "default"): 37.5,
 }
 DECODED_ON_GPU_MILLISECONDS = 6.0
-LOADER = "decode_seconds=0.002,augment_seconds=0.0008,fetch_seconds=0.0001,collate_seconds=0.00003"
-STARTING_SECONDS, ARM_SECONDS = 1.2, 0.7
+LOADER = "decode_seconds=0.0026,augment_seconds=0.0008,fetch_seconds=0.0001,collate_seconds=0.00003"
+STARTING_SECONDS, ARM_SECONDS = 1.5, 0.8
 COMPILING_SECONDS, COMPILED_SECONDS = 46.0, 5.0
-MEASURED_TIMES = {"feed": 2.0, "pair": 1.3}
-"""How often the time of a trial is measured for: a fed step by itself too, a pair until it is precise."""
-BESIDE_MEASURING_SECONDS = {"feed": 2.5, "anatomy": 3.0, "probe": 1.0, "losses": 1.0}
+MEASURED_TIMES = {"pair": 1.3}
+"""How often the time of a trial is measured for: a pair until it is precise."""
+BESIDE_MEASURING_SECONDS = {"anatomy": 9.0, "losses": 1.0, "pair": 3.0}
+RESIDENT_SECONDS, FEWEST_BLOCKS, BLOCK_SECONDS = 2.0, 8, 0.25
+PROBED_TIMES = 1.1
+"""What is made is read once before."""
+EXAMPLES = 16384
 
 
 class ImaginedGpu(SimulatedRunner):
     """Remembers what was compiled: it is on disk the next time."""
 
-    def __init__(self, cpus: int) -> None:
-        profile = f"cpus={cpus},{LOADER},noise=0.004,examples=16384,transfer_seconds=0.00001"
+    def __init__(self, cpus: int, examples: int = EXAMPLES) -> None:
+        profile = f"cpus={cpus},{LOADER},noise=0.004,examples={examples},transfer_seconds=0.00001"
         super().__init__(parse_profile(profile))
         self._compiled: set[Settings] = set()
+        self._prepared = False
 
     def run(self, spec: TrialSpec, watcher: Watcher, log_path: None = None) -> TrialRecord:
         record, compiling = super().run(spec, watcher, log_path), self._compiling_seconds(spec)
         told = record.measurement
         if told is not None:
             told = msgspec.structs.replace(told, first_step_seconds=max(compiling))
-        return msgspec.structs.replace(record, measurement=told, seconds=self._takes(spec, compiling))
+        seconds = self._takes(spec, compiling)
+        if spec.kind == "feed" and told is not None:
+            seconds += self._fed_seconds(spec, told.step_seconds)
+        return msgspec.structs.replace(record, measurement=told, seconds=seconds)
 
     def _step_seconds(self, spec: TrialSpec) -> float:
         settings = spec.settings
@@ -55,12 +66,36 @@ class ImaginedGpu(SimulatedRunner):
         return (whole + decoding) * settings.batch_size / 256 / 1000
 
     def _takes(self, spec: TrialSpec, compiling: list[float]) -> float:
+        if spec.kind == "probe":
+            return self._probing(spec) + self._preparing(spec)
         starting = STARTING_SECONDS + sum(ARM_SECONDS + seconds for seconds in compiling)
+        if spec.kind == "feed":
+            return starting
         if spec.kind == "losses":
             measuring = (spec.budget.steps or 0) * self._step_seconds(spec)
         else:
             measuring = MEASURED_TIMES.get(spec.kind, 1.0) * (spec.budget.seconds or 0.0)
         return starting + measuring + BESIDE_MEASURING_SECONDS.get(spec.kind, 0.8)
+
+    def _preparing(self, spec: TrialSpec) -> float:
+        is_prepared, self._prepared = self._prepared, self._prepared or spec.workload.data.startswith("prepared:")
+        making = making_seconds(self._profile, spec) / spec.settings.batch_size
+        return self._profile.examples * making / self._profile.cpus if self._prepared and not is_prepared else 0.0
+
+    def _probing(self, spec: TrialSpec) -> float:
+        """Two batches of three are timed by the wall's clock; with the model, its step too."""
+        making, limit = making_seconds(self._profile, spec), spec.budget.seconds or 0.0
+        batches = max(3 * LEAST_IN_TIME // 2, min(3 * LEAST_BATCHES // 2, limit / making))
+        with_model = RESIDENT_SECONDS + making if spec.feed.supply == "resident" else 0.0
+        return STARTING_SECONDS + ARM_SECONDS + with_model + PROBED_TIMES * (1 + batches) * making
+
+    def _fed_seconds(self, spec: TrialSpec, period: float) -> float:
+        """The step by itself, the first batches and those that workers had ready; then enough of the others."""
+        pace, making = pace_of(spec.settings), making_seconds(self._profile, spec)
+        block = pace.turn * max(1, round(BLOCK_SECONDS / period / pace.turn))
+        measured = max(FEWEST_BLOCKS * block, pace.measured * 5 / 4) * period
+        limit = spec.budget.seconds or 0.0
+        return RESIDENT_SECONDS + 2 * making + pace.discarded * period + min(max(limit, measured), 3 * limit)
 
     def _compiling_seconds(self, spec: TrialSpec) -> list[float]:
         """For each arm; a loader by itself has no model to compile."""
@@ -77,9 +112,9 @@ class ImaginedGpu(SimulatedRunner):
         return COMPILED_SECONDS if known else COMPILING_SECONDS
 
 
-def searched(goal: Goal, tamper: Tamper = lambda record: record) -> list[TrialRecord]:
+def searched(goal: Goal, tamper: Tamper = lambda record: record, examples: int = EXAMPLES) -> list[TrialRecord]:
     """Every trial of a search on such a machine."""
-    plan, runner, history = plan_of(goal), ImaginedGpu(int(goal.usable_cpus)), list[TrialRecord]()
+    plan, runner, history = plan_of(goal), ImaginedGpu(int(goal.usable_cpus), examples), list[TrialRecord]()
     while (proposal := plan.ask(history)) is not None:
         history.append(tamper(runner.run(proposal.spec, Watcher())))
         assert len(history) < 100, "the search does not end"

@@ -56,15 +56,29 @@ def test_no_worker_is_tried_where_training_does_not_wait() -> None:
     assert "does not wait" in said[0].outcome
 
 
-def test_a_faster_step_that_then_waits_for_data_gets_more_workers() -> None:
+def test_the_loader_is_tried_as_a_faster_step_needs_it() -> None:
+    """The step as it is would do with half of these workers."""
     history = search(goal_of(cpus=24))
-    last_pair = len(history) - 1 - kinds(history)[::-1].index("pair")
-    searched = [record for record in history if record.spec.kind == "feed" and record.spec.repeat < FIRST_ROUND]
-    before = history[kinds(history).index("pair")].spec.settings.num_workers
-    after = [record for record in searched if history.index(record) > last_pair]
-    assert after
-    assert {record.spec.settings.precision for record in after} == {"bf16"}
-    assert answer_of(goal_of(cpus=24), history).recommended.settings["num_workers"] > before
+    first_pair = kinds(history).index("pair")
+    before = [record.spec.settings.num_workers for record in history[:first_pair] if record.spec.kind == "feed"]
+    assert before == [0, 23]
+    answer = answer_of(goal_of(cpus=24), history)
+    assert answer.recommended.settings["precision"] == "bf16"
+    assert answer.recommended.settings["num_workers"] >= 20
+
+
+def test_a_faster_step_that_then_waits_for_data_has_them_searched_again() -> None:
+    """The GPU decodes once there is no other way to feed the faster step."""
+    goal = goal_of(cpus=8, decoders=("pil", "torchvision", "simplejpeg", "nvjpeg"))
+    history = search(goal, "decode_seconds=1e-3")
+    first_pair = kinds(history).index("pair")
+    fed = [record.spec.settings for record in history[first_pair:] if record.spec.kind == "feed"]
+    assert history[first_pair].spec.settings.decoder == "simplejpeg"
+    assert [(settings.decoder, settings.precision) for settings in fed[:2]] == [
+        ("simplejpeg", "bf16"),
+        ("nvjpeg", "bf16"),
+    ]
+    assert answer_of(goal, history).recommended.settings["decoder"] == "nvjpeg"
 
 
 def test_what_gains_only_together_is_found() -> None:

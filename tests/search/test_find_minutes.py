@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import pytest
 
-from search.imagined_gpu import STEP_MILLISECONDS, searched
-from search.simulated_find import BASELINE, answer_of, goal_of
+from search.imagined_gpu import EXAMPLES, STEP_MILLISECONDS, searched
+from search.simulated_find import BASELINE, answer_of, goal_of, plan_of
 from search.test_find import spoiled
-from traindyno.analysis.find.rounds import FIRST_ROUND
+from traindyno.analysis.find.rounds import FEWEST_ROUNDS, FIRST_ROUND
 from traindyno.core.answers.find import FindAnswer
 from traindyno.core.records import Settings, TrialRecord
 from traindyno.search.find.goal import Goal
@@ -21,8 +21,8 @@ def common(minutes: float, cpus: int = 16, **changes: object) -> Goal:
     return goal_of(COMMON, cpus=cpus, decoders=DECODERS, budget_seconds=60 * minutes, **changes)
 
 
-def found(goal: Goal) -> tuple[FindAnswer, list[TrialRecord]]:
-    history = searched(goal)
+def found(goal: Goal, examples: int = EXAMPLES) -> tuple[FindAnswer, list[TrialRecord]]:
+    history = searched(goal, examples=examples)
     return answer_of(goal, history), history
 
 
@@ -32,7 +32,13 @@ def seconds(history: list[TrialRecord]) -> float:
 
 @pytest.mark.parametrize(
     ("minutes", "prepare", "share"),
-    [(5.5, None, 0.88), (10, None, 0.88), (5.5, "prepared:/store", 0.95), (10, "prepared:/store", 0.95)],
+    [
+        (6, None, 0.8),
+        (10, None, 0.84),
+        (5, "prepared:/store", 0.95),
+        (5.5, "prepared:/store", 0.95),
+        (10, "prepared:/store", 0.95),
+    ],
 )
 def test_some_minutes_reach_for_the_step_and_then_for_the_loader_it_needs(
     minutes: float, prepare: str | None, share: float
@@ -43,11 +49,11 @@ def test_some_minutes_reach_for_the_step_and_then_for_the_loader_it_needs(
     assert seconds(history) < 60 * minutes
 
 
-@pytest.mark.parametrize("minutes", [3, 4])
-def test_a_step_is_not_compiled_where_no_time_is_left_to_load_for_it(minutes: float) -> None:
+@pytest.mark.parametrize(("minutes", "speedup"), [(3, 1.9), (4, 3), (5, 3)])
+def test_a_step_is_not_compiled_where_no_time_is_left_to_load_for_it(minutes: float, speedup: float) -> None:
     answer, history = found(common(minutes))
     assert answer.recommended.settings["compile"] == "none"
-    assert answer.speedup > 3
+    assert answer.speedup > speedup
     assert seconds(history) < 60 * minutes
 
 
@@ -62,11 +68,11 @@ def test_with_few_cpus_the_gpu_decodes_before_any_switch_is_tried() -> None:
     assert history[first_pair - 1].spec.settings.decoder == "nvjpeg"
 
 
-def test_while_the_step_is_about_to_change_one_worker_count_is_enough() -> None:
+def test_while_the_step_is_about_to_change_one_worker_count_is_enough_and_it_is_the_one_for_later() -> None:
     _, history = found(common(10))
     first_pair = next(number for number, record in enumerate(history) if record.spec.kind == "pair")
     fed = [record for record in history[:first_pair] if record.spec.kind == "feed"]
-    assert [record.spec.settings.num_workers for record in fed] == [4, 8]
+    assert [record.spec.settings.num_workers for record in fed] == [4, 16]
 
 
 def test_a_compiled_step_has_its_losses_looked_at_at_the_batch_it_was_compiled_for() -> None:
@@ -80,7 +86,8 @@ def test_losses_that_differ_leave_time_for_the_rounds(minutes: float) -> None:
     differing = [each for each in history if each.spec.kind == "losses" and each.spec.settings.precision == "bf16"]
     rounds = {each.spec.repeat for each in history if each.spec.repeat >= FIRST_ROUND}
     assert len(differing) == 3
-    assert len(rounds) == 3
+    assert len(rounds) >= FEWEST_ROUNDS
+    assert seconds(history) < 60 * minutes
 
 
 def test_one_that_is_not_compiled_has_them_looked_at_at_a_small_batch() -> None:
@@ -89,27 +96,54 @@ def test_one_that_is_not_compiled_has_them_looked_at_at_a_small_batch() -> None:
 
 
 def test_switches_that_gain_little_wait_until_the_data_have_been_searched() -> None:
-    _, history = found(common(10, prepare="prepared:/store"))
+    _, history = found(common(30, prepare="prepared:/store"), examples=1_000_000)
     fused = next(number for number, each in enumerate(history) if each.spec.settings.optimizer_kernel == "fused")
     compiled = next(number for number, each in enumerate(history) if each.spec.settings.compile == "default")
     assert any(each.spec.kind == "feed" for each in history[compiled:fused])
 
 
+def test_they_are_not_tried_where_they_would_take_much_of_the_time() -> None:
+    answer, history = found(common(10, prepare="prepared:/store"))
+    assert all(each.spec.settings.optimizer_kernel == "auto" for each in history)
+    told = next(each for each in answer.attempts if each.change == "optimizer_kernel=fused")
+    assert told.outcome.startswith("not tried: it usually gains little, and comparing two compiled steps takes about ")
+
+
 def test_they_are_not_tried_where_the_data_hold_training_up_for_good() -> None:
-    answer, history = found(common(10))
+    goal = goal_of(COMMON, cpus=4, decoders=("pil", "torchvision", "simplejpeg"), budget_seconds=1800)
+    answer, history = found(goal)
     assert all(each.spec.settings.optimizer_kernel == "auto" for each in history)
     assert any(
         "optimizer_kernel=fused" in each.change and "waits for its data" in each.outcome for each in answer.attempts
     )
 
 
-def test_two_equal_worker_counts_that_are_slower_than_what_is_held_are_enough() -> None:
+def test_two_equally_fast_worker_counts_are_enough() -> None:
     _, history = found(common(10))
-    assert len([each for each in history if each.spec.kind == "feed" and each.spec.settings.decoder == "nvjpeg"]) == 2
+    fed = [each for each in history if each.spec.kind == "feed" and each.spec.repeat < FIRST_ROUND]
+    assert len([each for each in fed if each.spec.settings.decoder == "nvjpeg"]) == 2
+
+
+def test_what_is_soon_prepared_is_tried_before_other_ways_to_load() -> None:
+    _, history = found(common(5.5, prepare="prepared:/store"))
+    assert {each.spec.settings.decoder for each in history} == {"pil"}
+    fed = [each.spec for each in history if each.spec.kind == "feed" and each.spec.repeat < FIRST_ROUND]
+    assert [spec.workload.data for spec in fed[1:]] == ["prepared:/store"] * len(fed[1:])
+
+
+def test_what_there_was_no_time_for_is_asked_again_once_less_is_to_be_kept() -> None:
+    """The rounds of a loader with many workers leave no time to compile, until the data are prepared."""
+    goal = common(6, cpus=8, prepare="prepared:/store")
+    answer, history = found(goal, examples=150_000)
+    prepared = next(number for number, each in enumerate(history) if each.spec.workload.data == "prepared:/store")
+    before = {each.change: each.outcome for each in plan_of(goal).findings(history[:prepared]).attempts}
+    assert before["compile=default"] == "not tried: the time budget does not reach"
+    assert [each.adopted for each in answer.attempts if each.change == "compile=default"] == [True]
+    assert seconds(history) < 360
 
 
 def test_what_is_far_faster_than_foretold_of_the_rest_is_not_compared_in_a_run_of_its_own() -> None:
-    answer, history = found(common(5.5, prepare="prepared:/store"))
+    answer, history = found(common(8, prepare="prepared:/store"), examples=300_000)
     adopted = next(each for each in answer.attempts if "data=prepared:/store" in each.change and each.adopted)
     assert adopted.predicted
     assert adopted.ratio is not None

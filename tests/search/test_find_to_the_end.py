@@ -138,7 +138,7 @@ def test_a_baseline_that_is_compiled_leaves_time_for_what_gains_most(minutes: fl
     goal = goal_of(settings, cpus=16, budget_seconds=60 * minutes, keep=("batch_size", "compile"))
     answer, history = found(goal)
     assert answer.recommended.changes["precision"] == "bf16"
-    assert answer.speedup > 1.6
+    assert answer.speedup > 1.55
     assert seconds(history) < 60 * minutes
 
 

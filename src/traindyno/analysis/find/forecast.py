@@ -80,13 +80,19 @@ def best_seconds(findings: Findings, setup: Setup, counts: Sequence[int], faster
     return min(parts.forecast(settings, alone=False).step_seconds for settings in tried)
 
 
-def estimates_of(findings: Findings, setup: Setup, counts: Sequence[int]) -> tuple[Estimate, ...] | None:
-    """What each worker count should give with the rest as it is; null where too little is known."""
+def estimates_of(
+    findings: Findings, setup: Setup, counts: Sequence[int], faster: float = 1.0
+) -> tuple[Estimate, ...] | None:
+    """What each worker count should give with the rest as it is; null where too little is known.
+
+    For a step that takes a share of what it takes, runs with the step as it is say nothing.
+    """
     parts = parts_of(findings, setup)
     if parts is None:
         return None
     loads = tuple(record for record in findings.loads.get(supplier_of(setup), ()) if record.measurement is not None)
-    known = Known(parts=parts, loads=loads, goal=tuple(_fed(findings, setup)), alone=False)
+    fed = tuple(_fed(findings, setup)) if faster == 1.0 else ()
+    known = Known(parts=_with_step(parts, faster), loads=loads, goal=fed, alone=False)
     return estimate_counts(known, counts, setup.settings)
 
 

@@ -16,9 +16,10 @@ from traindyno.analysis.find.forecast import BOUND_BY_DATA, waiting_gain
 from traindyno.analysis.find.pairs import needs_another, said_by, speaks_for
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
 from traindyno.analysis.switch_findings import Tried
+from traindyno.core.answers.find import Attempt
 from traindyno.core.records import Settings
 from traindyno.core.setups import Setup
-from traindyno.core.units import format_percent
+from traindyno.core.units import format_percent, format_seconds
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.losses import TRIALS_IF_ALIKE
 from traindyno.search.find.switch_order import BEFORE_DATA, is_set, one_by_one, partners, takes_back
@@ -31,6 +32,8 @@ RUNS_FOR_DATA = 3
 """End to end, for the loader that a faster step needs."""
 BESIDE_PRECISION = ("memory_format", "tf32")
 """Useless or slower beside lower precision, they may gain without it."""
+SMALL_SHARE = 0.05
+"""Of the budget, for a pair of a switch that usually gains little: with a compiled step it takes a minute."""
 HOST_MATTERS = 0.5
 """Graphs of kernels are tried where launching takes this share of the step, or more."""
 
@@ -44,10 +47,12 @@ class StepSearch:
         """What was held and given up by a pair of its own."""
         self._left: list[Candidate] | None = None
         """What has not had its turn; null before the first."""
+        self._too_long: dict[Candidate, Setup] = {}
+        """What there was no time for, on top of what was held then: the rounds of something else may leave more."""
 
     @property
     def is_done(self) -> bool:
-        return self._left == []
+        return self._left == [] and not self._worth_asking_again()
 
     @property
     def left_over(self) -> str:
@@ -65,16 +70,34 @@ class StepSearch:
             self._left = one_by_one(self._goal)
             if not any(self._is_held(partner) for partner in partners(self._goal)):
                 yield from self._add_together()
+        self._take_up_again()
         while self._left and not waits_now():
             candidate, compiled = self._left.pop(0), self._findings.held.settings.compile
             if self._is_held(candidate) or candidate in self._undone:
                 continue
             if (why := self._cannot_matter(candidate)) is None:
                 yield from self._add((candidate,))
+                if self._findings.attempts[-1] == self._out_of_time((candidate,)):
+                    self._too_long[candidate] = self._findings.held
             else:
                 self._findings.attempts.append(not_tried("step", candidate.name, why))
             if self._findings.held.settings.compile != compiled:
                 yield from self._add_together()
+
+    def _take_up_again(self) -> None:
+        """Put what there was no time for before the rest, as if it had not had its turn."""
+        again = self._worth_asking_again()
+        words = [self._out_of_time((each,)) for each in again]
+        self._findings.attempts = [each for each in self._findings.attempts if each not in words]
+        self._left = [*again, *(self._left or [])]
+        for each in again:
+            del self._too_long[each]
+
+    def _worth_asking_again(self) -> list[Candidate]:
+        return [each for each, held in self._too_long.items() if held != self._findings.held]
+
+    def _out_of_time(self, members: tuple[Candidate, ...]) -> Attempt:
+        return out_of_time("step", names_of(members))
 
     def begin_again(self) -> Trying[None]:
         """Leave out what spoils the losses, and what was tried and does not depend on it.
@@ -110,7 +133,16 @@ class StepSearch:
             return "products of lower precision do not use TF32"
         if candidate.switch == "pin_memory" and not self._trials.has_data:
             return "there is nothing to load"
-        return None
+        return self._takes_too_long(candidate)
+
+    def _takes_too_long(self, candidate: Candidate) -> str | None:
+        """A switch that usually gains little may take little of the time."""
+        budget, seconds = self._goal.budget_seconds, self._purse.cost("pair")
+        if candidate.switch in BEFORE_DATA or not self._purse.is_compiled:
+            return None
+        if budget is None or seconds <= SMALL_SHARE * budget:
+            return None
+        return f"it usually gains little, and comparing two compiled steps takes about {format_seconds(seconds)}"
 
     def _host_share(self) -> float | None:
         """What the host needs to launch a step, as a share of the step that is held; null where it is not known."""
@@ -123,7 +155,7 @@ class StepSearch:
         """Hold the members too, if pairs show that they are faster."""
         settings = self._without_idle_tf32(all_applied(members, self._findings.held.settings))
         if not self._purse.affords("pair", extra_seconds=self._extra_seconds(members, settings)):
-            self._findings.attempts.append(out_of_time("step", names_of(members)))
+            self._findings.attempts.append(self._out_of_time(members))
             return False
         before, reason = len(self._findings.log), f"{names_of(members)} on top of what is held"
         tried = yield from self._pairs(members, settings, reason)

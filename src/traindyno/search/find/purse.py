@@ -12,11 +12,14 @@ from traindyno.search.find.goal import Goal
 COMPILING_SECONDS = 60.0
 """Assumed of a model that has not been compiled yet."""
 
-COMPILED_SECONDS = 15.0
+COMPILED_SECONDS = 8.0
 """Assumed of the start of one that has."""
 
 RESERVED_ROUNDS = 3
 """Two rounds give an interval by one difference, which is thirteen standard errors wide; three give one of four."""
+
+RESERVED_SHARE = 0.4
+"""Of the budget, beyond which there are fewer of them: a proof is no use where there was no time to find anything."""
 
 SAFELY = 1.15
 """Trials of one kind do not take equally long."""
@@ -194,7 +197,9 @@ class Purse:
         """The last rounds, of the baseline and of what is held; in a hurry one of them, for a first change."""
         if self.hurries and not self._findings.has_tried:
             return round_seconds
-        return RESERVED_ROUNDS * SAFELY * round_seconds
+        wanted, fewest = (SAFELY * rounds * round_seconds for rounds in (RESERVED_ROUNDS, FEWEST_ROUNDS))
+        budget = self._goal.budget_seconds
+        return wanted if budget is None else min(wanted, max(fewest, RESERVED_SHARE * budget))
 
     @property
     def _baseline(self) -> float:

@@ -12,6 +12,7 @@ import msgspec
 from traindyno.analysis.find.attempts import not_tried, ruled_out, unprobed
 from traindyno.analysis.find.forecast import (
     BOUND_BY_DATA,
+    FASTER_STEP,
     best_seconds,
     forecast_seconds,
     preparing_seconds,
@@ -31,6 +32,12 @@ WAITS = 1.03
 
 GPU_DECODER = "nvjpeg"
 
+DISAPPOINTS = 1.1
+"""What is so many times slower than another should be was foretold wrongly, and the other is tried as well."""
+
+SOON_PREPARED = 0.1
+"""A set that takes no more than this share of the budget to prepare need not wait until everything else was tried."""
+
 
 class SupplySearch:
     """Improves what is held by its loader. Everything found goes into the findings."""
@@ -40,35 +47,63 @@ class SupplySearch:
         self._workers = WorkerTrials(hunt)
 
     def improve(self, brief: bool = False) -> Trying[None]:
-        """`brief` is enough for a step that is about to change: until it hardly waits, each way tried once."""
-        best, enough, most = self._findings.held, BOUND_BY_DATA if brief else WAITS, 1 if brief else MOST_TRIALS
+        """`brief` is enough for a step that is about to become faster: until the one that there is hardly waits, each
+        way tried once, as it would be used for a faster one.
+        """
+        enough, most, faster = (BOUND_BY_DATA, 1, FASTER_STEP) if brief else (WAITS, MOST_TRIALS, 1.0)
+        if brief and self._is_soon_prepared() and self._goes_on_to_wait(self._findings.held, enough, faster):
+            yield from self._prepare(most, faster)
+            if not self._waits(enough):
+                return
+        best = self._findings.held
         for others in (self._decoders, self._sources):
-            best = yield from self._fastest((best, *others(best)))
+            best = yield from self._fastest((best, *others(best)), faster)
         goes_on_to_wait = self._goes_on_to_wait(best, enough)
         if goes_on_to_wait:
-            yield from self._prepare(most)
+            yield from self._prepare(most, faster)
         if self._waits(enough):
-            yield from self._workers.run(best, 1 if goes_on_to_wait and self._later() else most)
+            yield from self._workers.run(best, 1 if goes_on_to_wait and self._later() else most, faster)
+            if (other := self._rather(best)) is not None:
+                yield from self._workers.run(other, most, faster)
         if self._waits(enough):
-            yield from self._prepare(most)
+            yield from self._prepare(most, faster)
         if self._waits(enough) and (on_gpu := self._decoded_on_gpu()) is not None:
-            yield from self._try_later(on_gpu, most)
+            yield from self._try_later(on_gpu, most, faster)
 
     def _waits(self, enough: float) -> bool:
         return waiting_gain(self._findings, self._findings.held) > enough
 
-    def _goes_on_to_wait(self, setup: Setup, enough: float) -> bool:
-        """Whether training should wait with all the workers that may help."""
+    def _goes_on_to_wait(self, setup: Setup, enough: float, faster: float = 1.0) -> bool:
+        """Whether training should wait with all the workers that may help, and a step that is so much faster."""
         counts = allowed_counts(self._goal, self._findings, setup)
-        then = best_seconds(self._findings, setup, counts)
+        then = best_seconds(self._findings, setup, counts, faster)
         resident = self._findings.resident_seconds(self._findings.held.settings)
-        return then is None or resident is None or then > enough * resident
+        return then is None or resident is None or then > enough * faster * resident
 
-    def _prepare(self, most: int) -> Trying[None]:
+    def _rather(self, tried: Setup) -> Setup | None:
+        """A supplier that should be clearly faster than what is held has turned out to be, other than the one tried."""
+        held, measured = self._findings.held, self._findings.rate(self._findings.held)
+        own = changed(held, {"decoder": self._goal.baseline.settings.decoder})
+        ways = {own, *self._decoders(held), *self._sources(held)}
+        counts = {each: allowed_counts(self._goal, self._findings, each) for each in ways}
+        known = {supplier_of(each) for each in (held, tried)}
+        foretold = {
+            each: seconds
+            for each in sorted(ways, key=supplier_of)
+            if supplier_of(each) not in known
+            and (seconds := best_seconds(self._findings, each, counts[each])) is not None
+        }
+        best = min(foretold, key=lambda each: foretold[each], default=None)
+        if best is None or measured is None or measured.step_seconds < DISAPPOINTS * foretold[best]:
+            return None
+        self._findings.forget_prediction(ruled_out(best, held, measured.step_seconds, foretold[best]).change)
+        return best
+
+    def _prepare(self, most: int, faster: float) -> Trying[None]:
         if (prepared := self._prepared()) is None:
             return
         if self._affords_preparing():
-            yield from self._try_later(prepared, most)
+            yield from self._try_later(prepared, most, faster)
         else:
             self._note_unprepared()
 
@@ -89,7 +124,7 @@ class SupplySearch:
         return any(supplier_of(each) not in known for each in ways)
 
     def _decoders(self, setup: Setup) -> Iterator[Setup]:
-        if self._goal.may_change("decoder") and self._decodes():
+        if self._goal.may_change("decoder") and self._decodes(setup):
             others = (each for each in self._goal.decoders if each not in (setup.settings.decoder, GPU_DECODER))
             yield from (changed(setup, {"decoder": decoder}) for decoder in others)
 
@@ -100,7 +135,8 @@ class SupplySearch:
 
     def _decoded_on_gpu(self) -> Setup | None:
         allowed = self._goal.may_change("decoder") and GPU_DECODER in self._goal.decoders
-        return changed(self._findings.held, {"decoder": GPU_DECODER}) if allowed and self._decodes() else None
+        held = self._findings.held
+        return changed(held, {"decoder": GPU_DECODER}) if allowed and self._decodes(held) else None
 
     def _later(self) -> list[Setup]:
         """What costs more to try, as far as there is time for it."""
@@ -118,6 +154,11 @@ class SupplySearch:
     def _affords_preparing(self) -> bool:
         return self._is_made or self._purse.affords("probe", extra_seconds=preparing_seconds(self._findings))
 
+    def _is_soon_prepared(self) -> bool:
+        budget = self._goal.budget_seconds
+        soon = budget is not None and preparing_seconds(self._findings) <= SOON_PREPARED * budget
+        return self._prepared() is not None and (self._is_made or soon)
+
     @property
     def _is_made(self) -> bool:
         """Whether the prepared set was there before, or has been made for a trial."""
@@ -130,13 +171,16 @@ class SupplySearch:
         if attempt not in self._findings.attempts:
             self._findings.attempts.append(attempt)
 
-    def _try_later(self, setup: Setup, most: int) -> Trying[None]:
+    def _try_later(self, setup: Setup, most: int, faster: float) -> Trying[None]:
         yield from self._probe_all((setup,))
         if supplier_of(setup) in self._findings.probes:
-            yield from self._workers.run(setup, most)
+            yield from self._workers.run(setup, most, faster)
 
-    def _decodes(self) -> bool:
-        probe = self._findings.probes.get(supplier_of(self._findings.baseline))
+    def _decodes(self, setup: Setup) -> bool:
+        """Whether a decoder has anything to do with this source, as far as it is known."""
+        probes, own = self._findings.probes, supplier_of(self._findings.baseline)
+        alike = (probe for supplier, probe in probes.items() if supplier[0] == setup.data)
+        probe = next(alike, probes.get(own))
         told = probe.measurement.loading if probe is not None and probe.measurement is not None else None
         return told is not None and decodes(told.stages)
 
@@ -163,11 +207,11 @@ class SupplySearch:
         self._findings.attempts.append(unprobed(setup, self._findings.held, None))
         return False
 
-    def _fastest(self, setups: tuple[Setup, ...]) -> Trying[Setup]:
+    def _fastest(self, setups: tuple[Setup, ...], faster: float) -> Trying[Setup]:
         """The supplier that should be the fastest with the workers it needs; in doubt the first."""
         yield from self._probe_all(setups)
         counts = {setup: allowed_counts(self._goal, self._findings, setup) for setup in setups}
-        best_of = {setup: best_seconds(self._findings, setup, counts[setup]) for setup in setups}
+        best_of = {setup: best_seconds(self._findings, setup, counts[setup], faster) for setup in setups}
         foretold = {setup: seconds for setup, seconds in best_of.items() if seconds is not None}
         if setups[0] not in foretold:
             return setups[0]

@@ -58,11 +58,14 @@ class WorkerTrials:
     def __init__(self, hunt: Hunt) -> None:
         self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
 
-    def run(self, setup: Setup, most: int = MOST_TRIALS) -> Trying[None]:
-        """A few counts end to end; on a GPU the loader may be tried alone first, which tells the most of all counts."""
+    def run(self, setup: Setup, most: int = MOST_TRIALS, faster: float = 1.0) -> Trying[None]:
+        """A few counts end to end; on a GPU the loader may be tried alone first, which tells the most of all counts.
+
+        They are chosen for a step that takes a share of what it takes, where it is about to become `faster`.
+        """
         left, load_first = most, self._goal.on_gpu and not self._findings.loads.get(supplier_of(setup))
         while left > 0 and not self._is_stuck(setup):
-            if (following := self._following(setup, left, load_first)) is None:
+            if (following := self._following(setup, left, load_first, faster)) is None:
                 break
             tried, alone = changed(setup, {"num_workers": following.num_workers}), following.how == "load"
             first = tried if alone or self._is_comparable(tried) else self._findings.held
@@ -80,10 +83,10 @@ class WorkerTrials:
                 yield from self._feed(tried, following.reason)
         self._hold_fewest()
 
-    def _following(self, setup: Setup, left: int, load_first: bool) -> NextCount | None:
+    def _following(self, setup: Setup, left: int, load_first: bool, faster: float) -> NextCount | None:
         """The next count by the estimates; where nothing can be estimated, half the CPUs and then all of them."""
         counts = allowed_counts(self._goal, self._findings, setup)
-        estimates = estimates_of(self._findings, setup, counts)
+        estimates = estimates_of(self._findings, setup, counts, faster)
         if estimates is not None:
             return next_count(estimates, left, load_first)
         tried = {other.settings.num_workers for other in like_but_workers(self._findings, setup)}
@@ -92,13 +95,10 @@ class WorkerTrials:
         return NextCount(num_workers=blind[0], how="goal", reason="its parts are not known") if blind else None
 
     def _is_stuck(self, setup: Setup) -> bool:
-        """Whether two counts were equally fast, and slower than what is held: something else than workers is short."""
-        findings = self._findings
-        rates = [findings.rate(other) for other in like_but_workers(findings, setup)]
+        """Whether the two fastest counts are equally fast: something else than workers is short."""
+        rates = [self._findings.rate(other) for other in like_but_workers(self._findings, setup)]
         known = sorted((rate.examples_per_second for rate in rates if rate is not None), reverse=True)
-        held = findings.rate(findings.held)
-        alike = len(known) > 1 and known[0] < WORTH_ADOPTING * known[1]
-        return alike and held is not None and known[0] < held.examples_per_second
+        return len(known) > 1 and known[0] < WORTH_ADOPTING * known[1]
 
     def _is_comparable(self, setup: Setup) -> bool:
         """What another way to train is compared with must have run with the step as it is now, or be far slower."""

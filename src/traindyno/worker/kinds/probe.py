@@ -30,7 +30,8 @@ from traindyno.worker.kinds.loads import bad_of, open_loadable, skipping
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.steps import Step
 
-LEAST_BATCHES = 6
+LEAST_BATCHES, LEAST_IN_TIME = 6, 4
+"""Fewer where they are so large that time is up before."""
 STEPS_FOR_CPU_TIME = 7
 
 
@@ -119,7 +120,9 @@ def _time_stages(staged: Staged, spec: TrialSpec, channel: Channel) -> tuple[Sta
             channel.step(len(readings.walls))
         seconds = [sum(each.values()) for each in readings.walls]
         late = time.monotonic() >= deadline
-        if len(seconds) >= LEAST_BATCHES and (late or precise_enough(seconds, spec.budget.relative_interval)):
+        if late and len(seconds) >= LEAST_IN_TIME:
+            break
+        if len(seconds) >= LEAST_BATCHES and precise_enough(seconds, spec.budget.relative_interval):
             break
     torch.set_num_threads(threads)
     return readings, batch
