@@ -37,13 +37,14 @@ from traindyno.app.context import Context
 from traindyno.app.soak import soak
 from traindyno.core.answers import FindAnswer, SoakAnswer
 from traindyno.core.errors import TraindynoError
-from traindyno.core.records import TrialRecord
+from traindyno.core.records import Settings, TrialRecord
 from traindyno.core.requests import Bench, SoakRequest
 from traindyno.core.setups import Setup
 from traindyno.core.units import parse_seconds
 from traindyno.machine.cpus import usable_cpus
 from traindyno.machine.versions import installed_version
 from traindyno.search.find.verify import VerifyPlan
+from traindyno.store.ledger import Ledger
 
 PARTS = ("find", "grid", "train", "peer")
 EPOCHS = 90.0
@@ -74,6 +75,7 @@ def search(case: Case, row: Row, keep: Callable[[], None]) -> None:
             store=f"{folder}/store.db",
             **baseline,
         )
+        spent = trial_times(f"{folder}/store.db")
     seconds = time.monotonic() - began
     row["find"] = {
         "seconds": seconds,
@@ -83,6 +85,7 @@ def search(case: Case, row: Row, keep: Callable[[], None]) -> None:
         "share_of_resident": answer.headroom.share_of_resident,
         "share_of_resident_ci95": answer.headroom.share_of_resident_ci95,
         "trials": answer.trials,
+        "spent": spent,
         "prediction_errors": prediction_errors(answer),
         "answer": msgspec.to_builtins(answer),
     }
@@ -95,6 +98,30 @@ def search(case: Case, row: Row, keep: Callable[[], None]) -> None:
         + f", in {seconds:.0f} s and {answer.trials} trials: {answer.recommended.changes}",
         flush=True,
     )
+
+
+def trial_times(store: str) -> list[Row]:
+    """Every trial in order: what it was, and what it took."""
+    with Ledger.open(store, create=False) as ledger:
+        (study,) = ledger.studies()
+        records = ledger.trials(study.id)
+    return [
+        {
+            "kind": record.spec.kind,
+            "repeat": record.spec.repeat,
+            "data": record.spec.workload.data.partition(":")[0],
+            "changes": changed_settings(record.spec.settings),
+            "outcome": record.outcome,
+            "seconds": record.seconds,
+        }
+        for record in records
+    ]
+
+
+def changed_settings(settings: Settings) -> Row:
+    """What is not torch's default."""
+    plain, default = (msgspec.to_builtins(each) for each in (settings, Settings(batch_size=settings.batch_size)))
+    return {name: value for name, value in plain.items() if value != default[name]}
 
 
 def prediction_errors(answer: FindAnswer) -> dict[str, float]:

@@ -78,11 +78,25 @@ def _sizes_panel(rows: list[AccuracyRow]) -> Any:
     line = chart.mark_line(color=BLUE, strokeWidth=1.4, opacity=0.4).encode(x=x, y=y)
     arms = spans.mark_rule(color=BLUE, strokeWidth=2, clip=True).encode(x=x, y="low:Q", y2="high:Q")
     points = chart.mark_circle(color=BLUE, size=70, opacity=1).encode(x=x, y=y)
-    labels = chart.mark_text(align="left", dx=9, dy=-9, fontSize=LABEL_SIZE - 1, color=INK)
+    labels = [_labels(away).encode(x=x, y=y, text="label:N") for away in _away_from_line(means)]
     title = panel_title(f"At the end of the run: {_caption(rows, means)}")
-    return altair.layer(dots, line, arms, points, labels.encode(x=x, y=y, text="label:N")).properties(
-        width=WIDTH, height=HEIGHT, title=title
-    )
+    return altair.layer(dots, line, arms, points, *labels).properties(width=WIDTH, height=HEIGHT, title=title)
+
+
+def _labels(means: list[dict[str, Any]]) -> Any:
+    import altair
+
+    down = 15 if means[0]["is_below"] else -9
+    return altair.Chart(rows_data(means)).mark_text(align="left", dx=9, dy=down, fontSize=LABEL_SIZE - 1, color=INK)
+
+
+def _away_from_line(means: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The points whose line goes up from them, labelled below it, and the others, labelled above."""
+    following = [*means[1:], means[-1]]
+    told = [
+        mean | {"is_below": after["accuracy"] > mean["accuracy"]} for mean, after in zip(means, following, strict=True)
+    ]
+    return [group for below in (True, False) if (group := [each for each in told if each["is_below"] == below])]
 
 
 def _caption(rows: list[AccuracyRow], means: list[dict[str, Any]]) -> str:
