@@ -15,11 +15,12 @@ from typing import Any
 import torch
 
 import results
+from traindyno.analysis.flow_pace import LEAST_BLOCKS
 from traindyno.analysis.intervals import combine_processes, median, median_interval
 from traindyno.analysis.steady import precise_enough, steady_from
 from traindyno.core.answers.interval import Interval
 from traindyno.worker.channel import Channel
-from traindyno.worker.timing import BLOCK_SECONDS, LEAST_BLOCKS, time_steps
+from traindyno.worker.timing import BLOCK_SECONDS, time_steps
 
 NARROW = 0.01
 PROCESSES = 3

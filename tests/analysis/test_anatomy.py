@@ -262,6 +262,7 @@ def test_a_stall_just_above_a_tenth_of_the_step_is_the_limit_and_one_below_is_no
         # A host that goes on while its batch is copied is not held up by that.
         ((5.08, 2.14, 4.13, 0.76, 0.02), "transfer-bound"),
         ((5.08, 2.14, 4.13, 0.36, 0.02), "compute-bound"),
+        ((5.08, 2.14, 4.93, 0.36, 0.02), "launch-bound"),
     ],
 )
 def test_a_host_that_launches_and_copies_all_the_time_is_the_limit(
@@ -275,9 +276,13 @@ def test_a_host_that_launches_and_copies_all_the_time_is_the_limit(
     assert bound_of(phases, 1 - busy / step, queueing / step, Utilization(), on_cpu=False) == bound
 
 
-def test_a_device_that_is_idle_for_want_of_data_is_not_launch_bound() -> None:
-    load = PhaseCost(seconds=0.4, ci95=(0.4, 0.4), share=0.4, seconds_per_example=0.4, host_seconds=0.5)
-    assert bound_of({"load": load}, 0.5, 0.95, Utilization(), on_cpu=False) == "data-bound"
+@pytest.mark.parametrize(
+    ("stall", "idle", "bound"),
+    [(0.4, 0.5, "data-bound"), (0.25, 0.4, "data-bound"), (0.25, 0.6, "launch-bound"), (0.08, 0.15, "launch-bound")],
+)
+def test_a_device_that_is_idle_for_want_of_data_is_not_launch_bound(stall: float, idle: float, bound: str) -> None:
+    load = PhaseCost(seconds=stall, ci95=(stall, stall), share=stall, seconds_per_example=stall, host_seconds=stall)
+    assert bound_of({"load": load}, idle, 0.95, Utilization(), on_cpu=False) == bound
 
 
 def test_several_sizes_stand_beside_the_one_that_the_answer_is_about() -> None:

@@ -6,7 +6,8 @@ can be seen what a search does with its time: a step that is compiled for the fi
 
 import msgspec
 
-from search.simulated_find import Tamper, plan_of
+from search.simulated_find import WORKLOAD, Tamper, plan_of
+from traindyno.analysis.flow_pace import flow_seconds
 from traindyno.core.records import Settings, TrialRecord, TrialSpec
 from traindyno.core.setups import step_settings
 from traindyno.runner.profile import parse_profile
@@ -14,7 +15,6 @@ from traindyno.runner.protocol import Watcher
 from traindyno.runner.simulated import SimulatedRunner
 from traindyno.runner.simulated_loading import making_seconds
 from traindyno.search.find.goal import Goal
-from traindyno.worker.flow_timing import pace_of
 from traindyno.worker.kinds.probe import LEAST_BATCHES, LEAST_IN_TIME
 
 STEP_MILLISECONDS = {
@@ -34,7 +34,7 @@ COMPILING_SECONDS, COMPILED_SECONDS = 46.0, 5.0
 MEASURED_TIMES = {"pair": 1.3}
 """How often the time of a trial is measured for: a pair until it is precise."""
 BESIDE_MEASURING_SECONDS = {"anatomy": 9.0, "losses": 1.0, "pair": 3.0}
-RESIDENT_SECONDS, FEWEST_BLOCKS, BLOCK_SECONDS = 2.0, 8, 0.25
+RESIDENT_SECONDS = 2.0
 PROBED_TIMES = 1.1
 """What is made is read once before."""
 EXAMPLES = 16384
@@ -79,7 +79,8 @@ class ImaginedGpu(SimulatedRunner):
 
     def _preparing(self, spec: TrialSpec) -> float:
         is_prepared, self._prepared = self._prepared, self._prepared or spec.workload.data.startswith("prepared:")
-        making = making_seconds(self._profile, spec) / spec.settings.batch_size
+        source = msgspec.structs.replace(spec, workload=WORKLOAD)
+        making = making_seconds(self._profile, source) / spec.settings.batch_size
         return self._profile.examples * making / self._profile.cpus if self._prepared and not is_prepared else 0.0
 
     def _probing(self, spec: TrialSpec) -> float:
@@ -91,11 +92,8 @@ class ImaginedGpu(SimulatedRunner):
 
     def _fed_seconds(self, spec: TrialSpec, period: float) -> float:
         """The step by itself, the first batches and those that workers had ready; then enough of the others."""
-        pace, making = pace_of(spec.settings), making_seconds(self._profile, spec)
-        block = pace.turn * max(1, round(BLOCK_SECONDS / period / pace.turn))
-        measured = max(FEWEST_BLOCKS * block, pace.measured * 5 / 4) * period
-        limit = spec.budget.seconds or 0.0
-        return RESIDENT_SECONDS + 2 * making + pace.discarded * period + min(max(limit, measured), 3 * limit)
+        making = making_seconds(self._profile, spec)
+        return RESIDENT_SECONDS + 2 * making + flow_seconds(spec.settings, period, spec.budget.seconds or 0.0)
 
     def _compiling_seconds(self, spec: TrialSpec) -> list[float]:
         """For each arm; a loader by itself has no model to compile."""

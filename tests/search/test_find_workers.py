@@ -11,6 +11,8 @@ from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, TrialRecord
 from traindyno.search.find.trials import changed
 
+CRASHED = Failure(outcome=Outcome.CRASH, message="it crashed", remedy="")
+
 
 @pytest.mark.parametrize("profile", ["", "decode_seconds=5e-4"])
 def test_nothing_is_adopted_without_a_comparison_when_the_step_has_changed(profile: str) -> None:
@@ -44,8 +46,7 @@ def test_a_run_beside_nothing_is_not_adopted() -> None:
     attempt = tried_end_to_end(findings, tried, record, 1.01)
     assert not attempt.adopted
     assert attempt.outcome == UNCOMPARED
-    failure = Failure(outcome=Outcome.CRASH, message="it crashed", remedy="")
-    findings.note_feed(held, msgspec.structs.replace(record, measurement=None, failure=failure))
+    findings.note_feed(held, msgspec.structs.replace(record, measurement=None, failure=CRASHED))
     assert tried_end_to_end(findings, tried, record, 1.01).adopted
 
 
@@ -61,3 +62,33 @@ def test_a_run_that_differs_too_much_to_tell_is_not_called_slower() -> None:
     steady = slowed(history[0], 1.2)
     findings.feeds[tried] = [steady]
     assert tried_end_to_end(findings, tried, steady, 1.01).outcome == "not faster"
+
+
+def test_a_source_whose_runs_fail_is_given_up_after_two() -> None:
+    def failing(record: TrialRecord) -> TrialRecord:
+        fails = record.spec.kind == "feed" and record.spec.workload.data == "prepared:/store"
+        return msgspec.structs.replace(record, measurement=None, failure=CRASHED) if fails else record
+
+    goal = goal_of(cpus=8, prepare="prepared:/store", is_prepared=True)
+    history = search(goal, tamper=failing)
+    assert len([each for each in history if each.measurement is None]) == 2
+    answer = answer_of(goal, history)
+    assert answer.recommended.data == "folder:/data"
+    assert len(answer.attempts) == len({(each.change, each.outcome) for each in answer.attempts})
+
+
+def test_what_ran_beside_nothing_is_judged_once_what_is_held_has_run() -> None:
+    """Prepared data should be far faster and are not: the first run of them is compared with a run, not a forecast."""
+
+    def hardly_faster(record: TrialRecord) -> TrialRecord:
+        late = record.spec.kind == "feed" and record.spec.settings.precision == "bf16"
+        if not late:
+            return record
+        usual = 0.30 if record.spec.workload.data == "prepared:/store" else 0.31
+        return slowed(record, usual / record.measurement.step_seconds) if record.measurement is not None else record
+
+    goal = goal_of(cpus=8, prepare="prepared:/store", is_prepared=True, decoders=("pil",))
+    history = search(goal, "decode_seconds=1e-3", tamper=hardly_faster)
+    answer = answer_of(goal, history)
+    assert any(each.spec.workload.data == "prepared:/store" for each in history)
+    assert not [each for each in answer.attempts if each.outcome == UNCOMPARED]

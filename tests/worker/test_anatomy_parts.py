@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from traindyno.analysis.flow_pace import Pace
 from traindyno.core.records import Block, Budget, Settings
 from traindyno.worker.anatomy import ceilings, queueing
 from traindyno.worker.anatomy.ceilings import bytes_per_second_ceiling, flops_per_second_ceiling
@@ -18,7 +19,6 @@ from traindyno.worker.anatomy.phases import instrument_cost, phases_of
 from traindyno.worker.anatomy.profiling import union_length
 from traindyno.worker.anatomy.turns import Turns
 from traindyno.worker.devices import CpuDevice
-from traindyno.worker.flow_timing import Pace
 from worker.counted_device import SilentChannel
 
 PLAIN = Settings(batch_size=4)

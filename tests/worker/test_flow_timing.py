@@ -6,11 +6,12 @@ import msgspec
 import pytest
 import torch
 
+from traindyno.analysis.flow_pace import Pace, pace_of
 from traindyno.analysis.sustained import sustained_seconds
 from traindyno.core.loading import Feed
 from traindyno.core.records import Budget, Settings, TrialSpec, WorkloadSpec
 from traindyno.worker.data.stopwatch import Stopwatch
-from traindyno.worker.flow_timing import FlowTimer, FlowTiming, Pace, pace_of
+from traindyno.worker.flow_timing import FlowTimer, FlowTiming
 from traindyno.worker.kinds.loads import budget_of
 from worker.counted_device import SilentChannel
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from traindyno.analysis.flow_pace import LEAST_BLOCKS
 from traindyno.core.records import Block, Budget, Memory
 from traindyno.worker.pairing.messages import Turn
 from traindyno.worker.pairing.turns import Turns, judged, take_turns
-from traindyno.worker.timing import LEAST_BLOCKS
 
 StepSeconds = Callable[[float, int], float]
 

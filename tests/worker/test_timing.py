@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from traindyno.analysis.flow_pace import LEAST_BLOCKS
 from traindyno.worker.steps import NonfiniteLossError
-from traindyno.worker.timing import BLOCK_SECONDS, LEAST_BLOCKS, time_block, time_steps
+from traindyno.worker.timing import BLOCK_SECONDS, time_block, time_steps
 from worker.counted_device import SilentChannel
 
 

@@ -27,7 +27,8 @@ def bound_of(
     """The first of these that holds.
 
     - `launch-bound`: queueing the step, and copying what it does not copy meanwhile, keeps the host busy for at least
-      90 % of the step, and the device is idle for 5 % or more, and longer than it waits for or moves its batch.
+      90 % of the step, and the device is idle for 5 % or more. Beside a stall or a transfer of more than 10 %, only if
+      it is idle for longer than that, without the stall.
     - `data-bound`: the device stands still for its batch for more than 10 % of the step, and no less than the transfer
       takes; `transfer-bound`: likewise of moving the batch.
     - `memory-bound`: the step moves at least half the bytes per second of a large copy on this device, and that share
@@ -39,16 +40,17 @@ def bound_of(
     load, transfer = (phases[name].share if name in phases else 0.0 for name in ("load", "transfer"))
     if on_cpu:
         return DATA if load > EXPOSED_FROM else COMPUTE
-    idle, host = idle_share or 0.0, (host_share or 0.0) + _copying(phases)
+    exposed, idle = max(load, transfer), idle_share or 0.0
+    host_limits = (host_share or 0.0) + copying_share(phases) >= HOST_FROM and idle >= IDLE_FROM
     # While it stands still for its batch the device is idle, too; while a batch is moved it is not.
-    if host >= HOST_FROM and idle >= IDLE_FROM and idle - load > max(load, transfer):
+    if host_limits and (exposed <= EXPOSED_FROM or idle - load > exposed):
         return LAUNCH
-    if max(load, transfer) > EXPOSED_FROM:
+    if exposed > EXPOSED_FROM:
         return DATA if load >= transfer else TRANSFER
     return MEMORY if _moves_more_than_it_computes(utilization) else COMPUTE
 
 
-def _copying(phases: Mapping[str, PhaseCost]) -> float:
+def copying_share(phases: Mapping[str, PhaseCost]) -> float:
     """The share of the step for which the host is held up by a copy: none where it goes on meanwhile."""
     transfer = phases.get("transfer")
     if transfer is None or transfer.seconds <= 0:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from traindyno.analysis.anatomy_bounds import COMPUTE, DATA, LAUNCH, MEMORY, TRANSFER
+from traindyno.analysis.anatomy_bounds import COMPUTE, DATA, LAUNCH, MEMORY, TRANSFER, copying_share
 from traindyno.core.answers import AnatomyAnswer, AnatomySize, TransferCost
 from traindyno.core.answers.interval import Interval
 from traindyno.core.records import TrialRecord
@@ -11,6 +11,7 @@ from traindyno.core.requests import AnatomyRequest
 from traindyno.core.units import format_percent, format_scaled, format_seconds
 
 NOTABLE_COST = 0.01
+NOTABLE_COPYING = 0.02
 ENOUGH_COVERED = 0.97
 NO_INTERVAL = "too uneven for an interval"
 WIDEST = 10.0
@@ -57,7 +58,9 @@ def headline(answer: AnatomyAnswer) -> str:
         return f"Transfer-bound: {whole}, and {_phase(answer, 'transfer')} of it is moving the batch to the device."
     if answer.bound == LAUNCH:
         host, idle = (_part(share or 0.0) for share in (answer.host_share, answer.idle_share))
-        needs = f"the host needs {host} of it to queue the work, and the device is idle {idle} of the time"
+        copying = copying_share(answer.phases)
+        more = f" and {_part(copying)} to copy the batch" if copying >= NOTABLE_COPYING else ""
+        needs = f"the host needs {host} of it to queue the work{more}, and the device is idle {idle} of the time"
         return f"Launch-bound: {whole}; {needs}. A larger batch, or fewer and larger kernels, would use the device."
     if answer.bound == MEMORY:
         moved = format_percent(answer.utilization.bytes_share or 0.0, 0)

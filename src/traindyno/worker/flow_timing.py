@@ -8,31 +8,19 @@ from typing import Protocol
 
 import torch
 
+from traindyno.analysis.flow_pace import LEAST_BLOCKS, OVERTIME, UNCOUNTED, Pace, block_steps
 from traindyno.analysis.intervals import relative_half_width
 from traindyno.analysis.steady import enough, steady_from
 from traindyno.analysis.sustained import mean_interval
 from traindyno.core.base import Record
-from traindyno.core.records import Block, Budget, Settings
+from traindyno.core.records import Block, Budget
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.stopwatch import Clock, Stopwatch
 from traindyno.worker.devices import Device
 from traindyno.worker.steps import Step, finite_loss
-from traindyno.worker.timing import LEAST_BLOCKS, OVERTIME, Timing, together
+from traindyno.worker.timing import Timing, together
 
-BLOCK_SECONDS = 0.25
 DEFAULT_SECONDS = 5.0
-UNCOUNTED = 5
-"""One block in so many, the first ones, is left to what is not yet as it will be."""
-
-
-class Pace(Record, frozen=True):
-    """Workers run ahead of the clock, so `discarded` batches go first; they deliver in turn, so blocks are multiples
-    of `turn` batches; and at least `measured` batches are timed.
-    """
-
-    discarded: int
-    turn: int
-    measured: int
 
 
 class Renewable(Protocol):
@@ -53,12 +41,6 @@ class FlowTiming(Record, frozen=True):
     def counted(self) -> tuple[Block, ...]:
         """All but the first fifth, whatever they took: to begin where blocks agree would leave out late batches."""
         return self.timing.blocks[len(self.timing.blocks) // UNCOUNTED :]
-
-
-def pace_of(settings: Settings) -> Pace:
-    """Discard twice what workers may have ready, and measure three times that."""
-    ahead = settings.num_workers * settings.prefetch_factor
-    return Pace(discarded=max(2, 2 * ahead), turn=max(1, settings.num_workers), measured=max(3, 3 * ahead))
 
 
 class FlowTimer:
@@ -151,8 +133,8 @@ class FlowTimer:
 
     def _steps_of_block(self, usual: float) -> int:
         """Whole turns that last long enough for the clock, or as many as a pass has left."""
-        wanted = round(BLOCK_SECONDS / max(usual, 1e-6) / self._pace.turn) * self._pace.turn
-        return max(1, int(min(wanted, self._supply.left())) // self._pace.turn) * self._pace.turn
+        wanted = min(block_steps(self._pace, usual), self._supply.left())
+        return max(1, int(wanted) // self._pace.turn) * self._pace.turn
 
 
 def _precise_mean(samples: Sequence[float], relative_interval: float) -> bool:

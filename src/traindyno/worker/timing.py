@@ -6,6 +6,7 @@ from functools import partial
 
 import torch
 
+from traindyno.analysis.flow_pace import LEAST_BLOCKS, OVERTIME
 from traindyno.analysis.steady import enough, precise_enough, steady_from
 from traindyno.core.base import Record
 from traindyno.core.records import Block
@@ -14,9 +15,6 @@ from traindyno.worker.devices import Device
 from traindyno.worker.steps import Step, finite_loss
 
 BLOCK_SECONDS = 0.1
-LEAST_BLOCKS = 8
-# A slow step may not fit often enough into the trial's time to tell whether it is steady; it gets twice that on top.
-OVERTIME = 2.0
 LARGEST_BLOCK_STEPS = 10_000
 
 Clock = Callable[[], float]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 
+from traindyno.analysis.flow_pace import pace_of
 from traindyno.core.loading import Feed
 from traindyno.core.records import Settings, TrialSpec, WorkloadSpec
 from traindyno.worker.batches import FunctionSource, ImageSource, host_bytes
@@ -17,7 +18,6 @@ from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.supply import CachedSupply, LoaderSupply, cached_batches, host_batches
 from traindyno.worker.data.warmth import Warmth
 from traindyno.worker.errors import LargerThanDataError
-from traindyno.worker.flow_timing import pace_of
 from worker.data.known_data import KnownExamples, KnownStream
 
 

@@ -22,6 +22,10 @@ Supplier = tuple[str, str]
 """Where examples come from, and how they are decoded."""
 
 
+ENOUGH_FAILED = 2
+"""Runs end to end from a source and decoder that fail, and none that does not: others would fail, too."""
+
+
 @dataclass
 class Findings:
     """`held` is the best way to train at the user's own batch so far, `free` the best with any batch.
@@ -125,9 +129,28 @@ class Findings:
         self.resident[candidate] = known * median(ratios)
         self.memory[step_settings(settings)] = pair.candidate.memory
 
+    def note_untried(self, attempt: Attempt) -> None:
+        """Once is enough."""
+        if attempt not in self.attempts:
+            self.attempts.append(attempt)
+
+    def is_usable(self, supplier: Supplier) -> bool:
+        """Whether a supplier may yet serve: not one that could not be probed, or goes on failing."""
+        return supplier not in self.unusable and not self.goes_on_failing(supplier)
+
+    def goes_on_failing(self, supplier: Supplier) -> bool:
+        """Whether runs from a supplier failed, and none did not."""
+        tried = [records for setup, records in self.feeds.items() if (setup.data, setup.settings.decoder) == supplier]
+        failed = [record.measurement is None for records in tried for record in records]
+        return len(failed) >= ENOUGH_FAILED and all(failed)
+
     def forget_prediction(self, change: str) -> None:
         """What the simulation said of a change before, with another step, no longer counts."""
         self.attempts = [each for each in self.attempts if not each.predicted or each.change != change]
+
+    def forget_untried(self, change: str) -> None:
+        """What was not tried or ruled out before has been tried by now."""
+        self.attempts = [each for each in self.attempts if each.trials or each.adopted or each.change != change]
 
     def rate(self, setup: Setup) -> Rate | None:
         """What a way to train sustained before the last rounds; null if it has not run, or failed."""

@@ -125,13 +125,13 @@ def step_gain(findings: Findings, loaders: Mapping[Setup, Sequence[int]]) -> flo
     return min(now for now, _ in known) / min(then for _, then in known) if known else 1 / FASTER_STEP
 
 
-def preparing_seconds(findings: Findings) -> float:
-    """What preparing all examples should take: each is read and decoded once, on all CPUs."""
+def preparing_seconds(findings: Findings) -> float | None:
+    """What preparing all examples should take, each read and decoded once, on all CPUs; null where nobody knows."""
     probe = findings.probes.get(supplier_of(findings.baseline))
-    if probe is None or probe.measurement is None:
-        return 0.0
-    per_example = probe.measurement.step_seconds / probe.measurement.batch_size
-    return per_example * (probe.measurement.examples_in_data or 0) / max(1.0, findings.usable_cpus)
+    told = None if probe is None else probe.measurement
+    if told is None or told.examples_in_data is None:
+        return None
+    return told.step_seconds / told.batch_size * told.examples_in_data / max(1.0, findings.usable_cpus)
 
 
 def like_but_workers(findings: Findings, setup: Setup) -> list[Setup]:

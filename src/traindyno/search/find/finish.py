@@ -6,12 +6,15 @@ from traindyno.analysis.find.simpler import near_equals, predicted_rate
 from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.giving_up import give_up
 from traindyno.search.find.hunt import Hunt
+from traindyno.search.find.purse import SAFELY
 from traindyno.search.find.rounds import one_round
 from traindyno.search.find.trials import changed
 from traindyno.search.replaying import Trying, Wanted
 
 OWN_BATCH = "at your batch"
 ANY_BATCH = "with any batch"
+BARELY = 0.95
+"""Of what the first round took, for the second."""
 CLEARLY_FREE = 0.1
 """Memory beyond the margin that need not be asked for."""
 
@@ -39,14 +42,17 @@ def leave_the_margin(hunt: Hunt) -> Trying[None]:
 
 
 def last_rounds(hunt: Hunt) -> Trying[None]:
-    """Whoever may be recommended, by turns with the baseline, as often as there is time for."""
+    """Whoever may be recommended, by turns with the baseline, as often as there is time for.
+
+    A second round, without which nothing is confirmed, may come out a little late.
+    """
     _let_workers_persist(hunt)
     entries = hunt.findings.entries = _entries(hunt)
     if len(entries) == 1:
         return
-    repeats, fewest = max(FEWEST_ROUNDS, hunt.goal.repeats), 1 if hunt.purse.hurries else FEWEST_ROUNDS
+    repeats = max(FEWEST_ROUNDS, hunt.goal.repeats)
     for number in range(repeats):
-        if number >= fewest and not hunt.purse.affords_round():
+        if number > 0 and not hunt.purse.affords_round(SAFELY if number >= FEWEST_ROUNDS else BARELY):
             return
         yield from one_round(hunt.trials, entries, number, hunt.goal.seed, repeats)
 

@@ -35,8 +35,9 @@ def _bet_on_forecast(hunt: Hunt) -> None:
         return
     best = fewest_near_best(estimates)
     worthwhile = now >= WORTH_SEARCHING * best.seconds and best.num_workers != baseline.settings.num_workers
-    if worthwhile and hunt.purse.affords_one_round(best.seconds):
-        findings.held = changed(baseline, {"num_workers": best.num_workers})
+    setup = changed(baseline, {"num_workers": best.num_workers})
+    if worthwhile and hunt.purse.affords_one_round(setup, best.seconds):
+        findings.held = setup
         untried = out_of_time("data", workers_for(baseline))
         findings.attempts = [each for each in findings.attempts if each != untried]
         findings.attempts.append(bet_on(findings, now / best.seconds))

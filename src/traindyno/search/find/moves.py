@@ -56,8 +56,11 @@ class StepSearch:
 
     @property
     def left_over(self) -> str:
-        """What has not been tried, in words."""
-        return "switches" if self._left is None else names_of(tuple(self._left))
+        """What has not been tried, in words; nothing where that is nothing."""
+        if self._left is None:
+            return "switches"
+        left = (*self._worth_asking_again(), *self._left)
+        return names_of(tuple(each for each in left if not self._is_held(each) and each not in self._undone))
 
     @property
     def may_change_much(self) -> bool:

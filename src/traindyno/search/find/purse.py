@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.rounds import FEWEST_ROUNDS, FIRST_ROUND
+from traindyno.analysis.flow_pace import flow_seconds
 from traindyno.analysis.switch_losses import LARGEST_BATCH, SEEDS, STEPS
 from traindyno.core.records import TrialKind, TrialRecord
 from traindyno.core.setups import Setup
@@ -62,41 +63,39 @@ class Purse:
         is_baseline = setup == self._findings.baseline
         return self.left(0.0) >= (max(self._baseline, self.cost("anatomy")) if is_baseline else self.cost("anatomy"))
 
-    def affords_one_round(self, step_seconds: float | None) -> bool:
+    def affords_one_round(self, setup: Setup, step_seconds: float | None) -> bool:
         """Whether a way to train whose steps should take so long can be compared with the baseline once."""
-        return self.left(0.0) >= self._baseline + self.feed_cost(step_seconds)
+        return self.left(0.0) >= self._baseline + self._feed_cost(setup, step_seconds)
 
     def affords_to_compile_again(self) -> bool:
         """Whether what is left of the switches can be compiled and its losses looked at, with the fewest rounds."""
         rounds = FEWEST_ROUNDS * (self._baseline + self._end_to_end)
         return self.left(rounds) >= self.compiling_seconds + self.cost("losses")
 
-    def affords_round(self) -> bool:
+    def affords_round(self, safely: float = SAFELY) -> bool:
         """Whether there is time for another round, by what the last one took."""
         rounds = [record for _, record in self._findings.log if record.spec.repeat >= FIRST_ROUND]
         last = max((record.spec.repeat for record in rounds), default=FIRST_ROUND)
-        return self.left(0.0) >= SAFELY * sum(record.seconds for record in rounds if record.spec.repeat == last)
+        return self.left(0.0) >= safely * sum(record.seconds for record in rounds if record.spec.repeat == last)
 
-    def affords_feed(self, step_seconds: float | None, before_seconds: float = 0.0) -> bool:
+    def affords_feed(self, setup: Setup, step_seconds: float | None, before_seconds: float = 0.0) -> bool:
         """Whether a run end to end can be paid for whose steps should take so long, and the last rounds with it."""
-        cost = self.feed_cost(step_seconds)
+        cost = self._feed_cost(setup, step_seconds)
         return self.left(self._reserve(self._baseline + cost)) >= before_seconds + cost
 
-    def feed_cost(self, step_seconds: float | None) -> float:
-        """What a run end to end should take: shorter than the baseline's as its steps are, but it has to start.
+    def _feed_cost(self, setup: Setup, step_seconds: float | None) -> float:
+        """What a run end to end should take: it starts as the baseline's, and its steps and workers are its own.
 
-        Other runs than the baseline's have shown what that takes at least.
+        Trials end when they know enough: the baseline's shows which share of the most that is.
         """
-        told = self._findings.rate(self._findings.baseline)
+        baseline, told = self._findings.baseline, self._findings.rate(self._findings.baseline)
         if step_seconds is None or told is None:
             return self._end_to_end
-        shortest = min(self._baseline, _STARTING_SECONDS + 2 * self._trial_seconds)
+        most = flow_seconds(baseline.settings, told.step_seconds, self._trial_seconds)
+        starting = max(min(_STARTING_SECONDS, self._baseline), self._baseline - most)
+        share = (self._baseline - starting) / most
         compiled = self.compiled_seconds if self.is_compiled and not self._was_compiled else 0.0
-        shortest = max(shortest, min((run.seconds for run in self._runs if self._is_other(run)), default=0.0))
-        return compiled + max(shortest, self._baseline * min(1.0, step_seconds / told.step_seconds))
-
-    def _is_other(self, run: TrialRecord) -> bool:
-        return run.spec.kind == "feed" and run.spec.settings != self._findings.baseline.settings
+        return compiled + starting + share * flow_seconds(setup.settings, step_seconds, self._trial_seconds)
 
     def entries_paid_for(self, setups: Sequence[Setup]) -> int:
         """How many of these ways to train the last rounds can be paid for; the first is the baseline."""

@@ -88,7 +88,7 @@ class _Sides:
     def _say_what_was_left(self, gains: dict[str, float]) -> None:
         """A side that was never searched is named with what it could have gained."""
         gained = {side: format_percent(max(0.0, gain - 1), 0) for side, gain in gains.items()}
-        if not self._step.is_done:
+        if self._step.left_over and not self._step.is_done:
             why = f"training waits for its data; a step three times as fast would gain {gained['step']}"
             self._findings.attempts.append(not_tried("step", self._step.left_over, why))
         searched = self._visited or any(part == "data" for part, _ in self._findings.log)

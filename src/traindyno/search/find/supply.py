@@ -91,12 +91,12 @@ class SupplySearch:
             each: seconds
             for each in sorted(ways, key=supplier_of)
             if supplier_of(each) not in known
+            and self._findings.is_usable(supplier_of(each))
             and (seconds := best_seconds(self._findings, each, counts[each])) is not None
         }
         best = min(foretold, key=lambda each: foretold[each], default=None)
         if best is None or measured is None or measured.step_seconds < DISAPPOINTS * foretold[best]:
             return None
-        self._findings.forget_prediction(ruled_out(best, held, measured.step_seconds, foretold[best]).change)
         return best
 
     def _prepare(self, most: int, faster: float) -> Trying[None]:
@@ -110,15 +110,20 @@ class SupplySearch:
     def loaders(self, with_later: bool) -> dict[Setup, tuple[int, ...]]:
         """The sources and decoders that are known, each with the rest as it is held, and their worker counts.
 
-        A decoder that lost to them may win once the step is far faster, and takes its part of the GPU.
+        Where there was no time to try any, what is held. A decoder that lost to them may win once the step is far
+        faster, and takes its part of the GPU.
         """
         held = self._findings.held
+        if self._workers.ran_short:
+            return {held: (held.settings.num_workers,)}
         known = [held, *self._decoders(held), *self._sources(held), *(self._later() if with_later else ())]
         return {each: allowed_counts(self._goal, self._findings, each) for each in known}
 
     @property
     def has_more(self) -> bool:
         """Whether there is a way to load of which nothing is known yet, and which may be as fast as any step."""
+        if self._workers.ran_short:
+            return False
         known = {*self._findings.probes, *self._findings.unusable}
         ways = (*self._later(), *self._sources(self._findings.held))
         return any(supplier_of(each) not in known for each in ways)
@@ -134,9 +139,9 @@ class SupplySearch:
             yield from (msgspec.structs.replace(setup, data=source) for source in others)
 
     def _decoded_on_gpu(self) -> Setup | None:
-        allowed = self._goal.may_change("decoder") and GPU_DECODER in self._goal.decoders
-        held = self._findings.held
-        return changed(held, {"decoder": GPU_DECODER}) if allowed and self._decodes(held) else None
+        held, allowed = self._findings.held, self._goal.may_change("decoder") and GPU_DECODER in self._goal.decoders
+        on_gpu = changed(held, {"decoder": GPU_DECODER})
+        return on_gpu if allowed and self._decodes(held) and self._findings.is_usable(supplier_of(on_gpu)) else None
 
     def _later(self) -> list[Setup]:
         """What costs more to try, as far as there is time for it."""
@@ -149,14 +154,18 @@ class SupplySearch:
         if goal.prepare in (None, held.data) or not goal.may_change("data"):
             return None
         plain = {"decoder": goal.baseline.settings.decoder}
-        return changed(msgspec.structs.replace(held, data=goal.prepare), plain)
+        prepared = changed(msgspec.structs.replace(held, data=goal.prepare), plain)
+        return prepared if self._findings.is_usable(supplier_of(prepared)) else None
 
     def _affords_preparing(self) -> bool:
-        return self._is_made or self._purse.affords("probe", extra_seconds=preparing_seconds(self._findings))
+        seconds = preparing_seconds(self._findings)
+        if self._is_made or self._goal.budget_seconds is None:
+            return True
+        return seconds is not None and self._purse.affords("probe", extra_seconds=seconds)
 
     def _is_soon_prepared(self) -> bool:
-        budget = self._goal.budget_seconds
-        soon = budget is not None and preparing_seconds(self._findings) <= SOON_PREPARED * budget
+        budget, seconds = self._goal.budget_seconds, preparing_seconds(self._findings)
+        soon = budget is not None and seconds is not None and seconds <= SOON_PREPARED * budget
         return self._prepared() is not None and (self._is_made or soon)
 
     @property
@@ -165,15 +174,15 @@ class SupplySearch:
         return self._goal.is_prepared or any(source == self._goal.prepare for source, _ in self._findings.probes)
 
     def _note_unprepared(self) -> None:
-        seconds = format_seconds(preparing_seconds(self._findings))
-        why = f"preparing the data would take about {seconds}, and the time budget does not reach"
-        attempt = not_tried("data", f"data={self._goal.prepare}", why)
-        if attempt not in self._findings.attempts:
-            self._findings.attempts.append(attempt)
+        seconds = preparing_seconds(self._findings)
+        told = f"preparing the data would take about {format_seconds(seconds)}, and the time budget does not reach"
+        why = "how long preparing the data takes is not known" if seconds is None else told
+        self._findings.note_untried(not_tried("data", f"data={self._goal.prepare}", why))
 
     def _try_later(self, setup: Setup, most: int, faster: float) -> Trying[None]:
         yield from self._probe_all((setup,))
-        if supplier_of(setup) in self._findings.probes:
+        supplier = supplier_of(setup)
+        if supplier in self._findings.probes and self._findings.is_usable(supplier):
             yield from self._workers.run(setup, most, faster)
 
     def _decodes(self, setup: Setup) -> bool:
@@ -202,14 +211,19 @@ class SupplySearch:
 
     def _affords_probe(self, setup: Setup) -> bool:
         """A probe is only worth its time if a run end to end can follow."""
-        if self._purse.affords_feed(forecast_seconds(self._findings, setup), self._purse.cost("probe")):
+        if self._purse.affords_feed(setup, forecast_seconds(self._findings, setup), self._purse.cost("probe")):
             return True
-        self._findings.attempts.append(unprobed(setup, self._findings.held, None))
+        self._findings.note_untried(unprobed(setup, self._findings.held, None))
         return False
 
     def _fastest(self, setups: tuple[Setup, ...], faster: float) -> Trying[Setup]:
-        """The supplier that should be the fastest with the workers it needs; in doubt the first."""
+        """The supplier that should be the fastest with the workers it needs; in doubt the first.
+
+        Which that is may be asked for a step that is about to become `faster`; what is told of the others is of the
+        step as it is.
+        """
         yield from self._probe_all(setups)
+        setups = (setups[0], *(each for each in setups[1:] if self._findings.is_usable(supplier_of(each))))
         counts = {setup: allowed_counts(self._goal, self._findings, setup) for setup in setups}
         best_of = {setup: best_seconds(self._findings, setup, counts[setup], faster) for setup in setups}
         foretold = {setup: seconds for setup, seconds in best_of.items() if seconds is not None}
@@ -217,8 +231,9 @@ class SupplySearch:
             return setups[0]
         best = min(foretold, key=lambda setup: foretold[setup])
         best = best if foretold[setups[0]] > WORTH_ADOPTING * foretold[best] else setups[0]
-        for setup, seconds in foretold.items():
-            attempt = ruled_out(setup, self._findings.held, foretold[best], seconds)
+        now = {setup: best_seconds(self._findings, setup, counts[setup]) or foretold[setup] for setup in foretold}
+        for setup, seconds in now.items():
+            attempt = ruled_out(setup, self._findings.held, now[best], seconds)
             self._findings.forget_prediction(attempt.change)
             if setup not in (best, setups[0]):
                 self._findings.attempts.append(attempt)

@@ -1,6 +1,6 @@
 """How many workers: a few counts end to end for one source and decoder, the fewest that suffice in the end."""
 
-from traindyno.analysis.find.attempts import FAR_FASTER, fewer_suffice, out_of_time, tried_end_to_end
+from traindyno.analysis.find.attempts import FAR_FASTER, UNCOMPARED, fewer_suffice, out_of_time, tried_end_to_end
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import (
     estimates_of,
@@ -9,10 +9,12 @@ from traindyno.analysis.find.forecast import (
     parts_of,
     supplier_of,
 )
+from traindyno.analysis.find.words import changes_in_words
 from traindyno.analysis.loader_budget import refuse_loader, with_data
 from traindyno.analysis.worker_choice import NextCount, choose_count, next_count, worker_counts
+from traindyno.core.records import TrialRecord
 from traindyno.core.settings_file import SYNTHETIC
-from traindyno.core.setups import Setup
+from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.trials import changed
@@ -57,6 +59,8 @@ class WorkerTrials:
 
     def __init__(self, hunt: Hunt) -> None:
         self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
+        self.ran_short = False
+        """Whether there was no time for a run end to end, so that what is held is what training will be fed by."""
 
     def run(self, setup: Setup, most: int = MOST_TRIALS, faster: float = 1.0) -> Trying[None]:
         """A few counts end to end; on a GPU the loader may be tried alone first, which tells the most of all counts.
@@ -64,14 +68,15 @@ class WorkerTrials:
         They are chosen for a step that takes a share of what it takes, where it is about to become `faster`.
         """
         left, load_first = most, self._goal.on_gpu and not self._findings.loads.get(supplier_of(setup))
-        while left > 0 and not self._is_stuck(setup):
+        while left > 0 and not self._findings.goes_on_failing(supplier_of(setup)) and not self._is_stuck(setup):
             if (following := self._following(setup, left, load_first, faster)) is None:
                 break
             tried, alone = changed(setup, {"num_workers": following.num_workers}), following.how == "load"
             first = tried if alone or self._is_comparable(tried) else self._findings.held
-            if not self._purse.affords_feed(forecast_seconds(self._findings, first)):
+            if not self._purse.affords_feed(first, forecast_seconds(self._findings, first)):
                 others = "" if left == most else "other numbers of "
-                self._findings.attempts.append(out_of_time("data", f"{others}{workers_for(setup)}"))
+                self._findings.note_untried(out_of_time("data", f"{others}{workers_for(setup)}"))
+                self.ran_short = True
                 break
             left -= first == tried
             if first != tried:
@@ -87,9 +92,12 @@ class WorkerTrials:
         """The next count by the estimates; where nothing can be estimated, half the CPUs and then all of them."""
         counts = allowed_counts(self._goal, self._findings, setup)
         estimates = estimates_of(self._findings, setup, counts, faster)
-        if estimates is not None:
-            return next_count(estimates, left, load_first)
         tried = {other.settings.num_workers for other in like_but_workers(self._findings, setup)}
+        if estimates is not None:
+            following = next_count(estimates, left, load_first)
+            # Of a step that is about to change, runs do not count as measured.
+            is_over = faster != 1.0 and following is not None and following.num_workers in tried
+            return None if is_over else following
         whole = max(1, int(self._goal.usable_cpus))
         blind = [count for count in (max(1, whole // 2), whole) if count in counts and count not in tried]
         return NextCount(num_workers=blind[0], how="goal", reason="its parts are not known") if blind else None
@@ -101,10 +109,15 @@ class WorkerTrials:
         return len(known) > 1 and known[0] < WORTH_ADOPTING * known[1]
 
     def _is_comparable(self, setup: Setup) -> bool:
-        """What another way to train is compared with must have run with the step as it is now, or be far slower."""
+        """What another way to train is compared with must have run with the step as it is now, or be far slower.
+
+        How far is foretold, unless a run of the like has shown that this cannot be relied on.
+        """
         findings = self._findings
         if setup == findings.held or findings.held in findings.feeds:
             return True
+        if any(supplier_of(other) == supplier_of(setup) for other in self._uncompared()):
+            return False
         now, then = forecast_seconds(findings, findings.held), forecast_seconds(findings, setup)
         return now is not None and then is not None and now >= FAR_FASTER * then
 
@@ -137,8 +150,30 @@ class WorkerTrials:
         record = yield Wanted(spec=self._trials.end_to_end(setup, repeat), reason=reason)
         findings.note_feed(setup, record)
         if setup == findings.held and record.measurement is not None:
-            return
-        attempt = tried_end_to_end(findings, setup, record, WORTH_ADOPTING)
-        findings.attempts.append(attempt)
+            self._judge_uncompared()
+        else:
+            self._judge(setup, record)
+
+    def _judge(self, setup: Setup, record: TrialRecord) -> None:
+        """Write down what a run says; what was said of its supplier while it had not run no longer counts."""
+        held = self._findings.held
+        as_held = changed(setup, {"num_workers": held.settings.num_workers})
+        self._findings.forget_untried(changes_in_words(as_held.changes(held)))
+        attempt = tried_end_to_end(self._findings, setup, record, WORTH_ADOPTING)
+        self._findings.attempts.append(attempt)
         if attempt.adopted:
-            findings.held = setup
+            self._findings.held = setup
+
+    def _uncompared(self) -> list[Setup]:
+        """What ran with the step as it is, and with nothing to be compared with."""
+        findings, step = self._findings, step_settings(self._findings.held.settings)
+        told = {attempt.change for attempt in findings.attempts if attempt.outcome == UNCOMPARED}
+        ran = [other for other in findings.feeds if step_settings(other.settings) == step and findings.rate(other)]
+        return [other for other in ran if changes_in_words(other.changes(findings.held)) in told]
+
+    def _judge_uncompared(self) -> None:
+        """Now that what is held has run, the runs before it can be compared."""
+        waiting = self._uncompared()
+        self._findings.attempts = [each for each in self._findings.attempts if each.outcome != UNCOMPARED]
+        for setup in waiting:
+            self._judge(setup, self._findings.feeds[setup][-1])

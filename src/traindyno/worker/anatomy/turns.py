@@ -2,12 +2,13 @@
 
 import torch
 
+from traindyno.analysis.flow_pace import Pace
 from traindyno.core.anatomy import PhaseName
 from traindyno.core.records import Block
 from traindyno.worker.anatomy.instruments import Instruments, MarkedWaits, Reading
 from traindyno.worker.channel import Channel
 from traindyno.worker.devices import Device
-from traindyno.worker.flow_timing import FlowTimer, Pace, Renewable
+from traindyno.worker.flow_timing import FlowTimer, Renewable
 from traindyno.worker.steps import Step
 
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import torch
 
+from traindyno.analysis.flow_pace import pace_of
 from traindyno.core.records import Settings, TrialSpec
 from traindyno.worker.batches import BatchSource, host_bytes, own_copy
 from traindyno.worker.data.bad import SkippedExamples
@@ -15,7 +16,6 @@ from traindyno.worker.data.flow import Flow
 from traindyno.worker.data.loadable import Loadable
 from traindyno.worker.data.warmth import Warmth
 from traindyno.worker.errors import LargerThanDataError
-from traindyno.worker.flow_timing import pace_of
 
 DIFFERENT_BATCHES = 8
 # Processors have caches of tens of megabytes, some of more than a hundred.

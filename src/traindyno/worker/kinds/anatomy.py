@@ -7,6 +7,7 @@ from statistics import fmean
 
 import msgspec
 
+from traindyno.analysis.flow_pace import pace_of
 from traindyno.analysis.sustained import sustained_seconds
 from traindyno.core.anatomy import Anatomy, Transfer, Work
 from traindyno.core.events import CEILINGS
@@ -25,7 +26,7 @@ from traindyno.worker.anatomy.turns import Turns
 from traindyno.worker.building import build, prepare
 from traindyno.worker.channel import Channel
 from traindyno.worker.devices import Device
-from traindyno.worker.flow_timing import FlowTiming, pace_of
+from traindyno.worker.flow_timing import FlowTiming
 from traindyno.worker.job import Job
 from traindyno.worker.kinds.bench import furnish
 from traindyno.worker.kinds.feed import CACHED_PACE

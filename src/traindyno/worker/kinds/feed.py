@@ -7,6 +7,7 @@ from statistics import fmean
 
 import msgspec
 
+from traindyno.analysis.flow_pace import Pace, pace_of
 from traindyno.analysis.sustained import sustained_seconds
 from traindyno.core.loading import Loading
 from traindyno.core.records import Measurement, TrialSpec
@@ -19,7 +20,7 @@ from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.supply import CachedSupply, LoaderSupply, host_batches
 from traindyno.worker.data.usage import Usage
 from traindyno.worker.devices import Device
-from traindyno.worker.flow_timing import FlowTimer, FlowTiming, Pace, pace_of
+from traindyno.worker.flow_timing import FlowTimer, FlowTiming
 from traindyno.worker.image_data import image_size_of
 from traindyno.worker.job import Job
 from traindyno.worker.kinds.bench import set_up, time_resident

@@ -4,6 +4,7 @@ import time
 from itertools import chain
 from statistics import fmean
 
+from traindyno.analysis.flow_pace import pace_of
 from traindyno.core.loading import Loading
 from traindyno.core.records import Measurement, TrialSpec
 from traindyno.worker.batches import host_bytes
@@ -15,7 +16,7 @@ from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.supply import LoaderSupply
 from traindyno.worker.data.usage import Usage
 from traindyno.worker.devices import Device
-from traindyno.worker.flow_timing import FlowTimer, pace_of
+from traindyno.worker.flow_timing import FlowTimer
 from traindyno.worker.kinds.loads import bad_of, budget_of, disk_note, intervals_of, open_loadable, skipping
 from traindyno.worker.kinds.summary import measurement_of
 

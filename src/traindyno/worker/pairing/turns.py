@@ -4,13 +4,14 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
+from traindyno.analysis.flow_pace import LEAST_BLOCKS, OVERTIME
 from traindyno.analysis.intervals import median, median_interval, relative_half_width
 from traindyno.analysis.steady import steady_from
 from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 from traindyno.core.records import Budget
 from traindyno.worker.pairing.messages import Turn
-from traindyno.worker.timing import LEAST_BLOCKS, OVERTIME, Clock
+from traindyno.worker.timing import Clock
 
 DEFAULT_SECONDS = 5.0
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from msgspec.structs import replace
 
+from traindyno.analysis.flow_pace import pace_of
 from traindyno.core.answers.interval import Interval
 from traindyno.core.records import Block, Measurement, TrialSpec
 from traindyno.core.scaling import RankReading, Scaling, Turn
@@ -19,7 +20,7 @@ from traindyno.worker.data.placed import PlacedSupply
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.supply import LoaderSupply
 from traindyno.worker.devices import Device
-from traindyno.worker.flow_timing import FlowTimer, FlowTiming, pace_of
+from traindyno.worker.flow_timing import FlowTimer, FlowTiming
 from traindyno.worker.image_data import image_size_of
 from traindyno.worker.job import Job
 from traindyno.worker.kinds.bench import furnish

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from traindyno.analysis.flow_pace import LEAST_BLOCKS, OVERTIME, UNCOUNTED
 from traindyno.analysis.intervals import relative_half_width
 from traindyno.analysis.steady import steady_from
 from traindyno.core.records import Block, Budget
@@ -15,13 +16,12 @@ from traindyno.core.scaling import Turn
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.devices import Device
-from traindyno.worker.flow_timing import UNCOUNTED
 from traindyno.worker.ranks.crew import Crew
 from traindyno.worker.ranks.figures import difference_of, figure_of
 from traindyno.worker.ranks.position import Position
 from traindyno.worker.ranks.step_times import Arrival, Arrivals, step_times_of, waited
 from traindyno.worker.steps import Step, finite_loss
-from traindyno.worker.timing import LARGEST_BLOCK_STEPS, LEAST_BLOCKS, OVERTIME
+from traindyno.worker.timing import LARGEST_BLOCK_STEPS
 
 BLOCK_SECONDS = 0.2
 DEFAULT_SECONDS = 5.0
