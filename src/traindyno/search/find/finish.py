@@ -6,15 +6,14 @@ from traindyno.analysis.find.simpler import near_equals, predicted_rate
 from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.giving_up import give_up
 from traindyno.search.find.hunt import Hunt
-from traindyno.search.find.purse import SAFELY
 from traindyno.search.find.rounds import one_round
 from traindyno.search.find.trials import changed
 from traindyno.search.replaying import Trying, Wanted
 
 OWN_BATCH = "at your batch"
 ANY_BATCH = "with any batch"
-BARELY = 0.95
-"""Of what the first round took, for the second."""
+BARELY, ALIKE = 0.95, 1.05
+"""How much of what the last round took there must be for a second round, and for further ones."""
 CLEARLY_FREE = 0.1
 """Memory beyond the margin that need not be asked for."""
 
@@ -52,7 +51,7 @@ def last_rounds(hunt: Hunt) -> Trying[None]:
         return
     repeats = max(FEWEST_ROUNDS, hunt.goal.repeats)
     for number in range(repeats):
-        if number > 0 and not hunt.purse.affords_round(SAFELY if number >= FEWEST_ROUNDS else BARELY):
+        if number > 0 and not hunt.purse.affords_round(ALIKE if number >= FEWEST_ROUNDS else BARELY):
             return
         yield from one_round(hunt.trials, entries, number, hunt.goal.seed, repeats)
 

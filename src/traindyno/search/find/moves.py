@@ -197,8 +197,10 @@ class StepSearch:
         return self._losses_seconds(members) + compiling + loading
 
     def _losses_seconds(self, members: tuple[Candidate, ...]) -> float:
+        """Nothing where they will be looked at anyway, and time is kept for that."""
         arithmetic = any(member.changes_arithmetic for member in members)
-        return TRIALS_IF_ALIKE * self._purse.cost("losses") if arithmetic else 0.0
+        is_new = arithmetic and not self._purse.kept_for_losses()
+        return TRIALS_IF_ALIKE * self._purse.cost("losses") if is_new else 0.0
 
     def _without(self, member: Candidate) -> Trying[None]:
         """What came in together with another must pay by itself. One pair says: it is about a change less, no gain."""

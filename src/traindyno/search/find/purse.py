@@ -7,7 +7,7 @@ from traindyno.analysis.find.rounds import FEWEST_ROUNDS, FIRST_ROUND
 from traindyno.analysis.flow_pace import flow_seconds
 from traindyno.analysis.switch_losses import LARGEST_BATCH, SEEDS, STEPS
 from traindyno.core.records import TrialKind, TrialRecord
-from traindyno.core.setups import Setup
+from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.goal import Goal
 
 COMPILING_SECONDS = 60.0
@@ -70,13 +70,13 @@ class Purse:
     def affords_to_compile_again(self) -> bool:
         """Whether what is left of the switches can be compiled and its losses looked at, with the fewest rounds."""
         rounds = FEWEST_ROUNDS * (self._baseline + self._end_to_end)
-        return self.left(rounds) >= self.compiling_seconds + self.cost("losses")
+        return self.left(rounds) >= self.compiling_seconds
 
-    def affords_round(self, safely: float = SAFELY) -> bool:
-        """Whether there is time for another round, by what the last one took."""
+    def affords_round(self, times: float) -> bool:
+        """Whether there is time for another round, which takes so many times what the last one took."""
         rounds = [record for _, record in self._findings.log if record.spec.repeat >= FIRST_ROUND]
         last = max((record.spec.repeat for record in rounds), default=FIRST_ROUND)
-        return self.left(0.0) >= safely * sum(record.seconds for record in rounds if record.spec.repeat == last)
+        return self.left(0.0) >= times * sum(record.seconds for record in rounds if record.spec.repeat == last)
 
     def affords_feed(self, setup: Setup, step_seconds: float | None, before_seconds: float = 0.0) -> bool:
         """Whether a run end to end can be paid for whose steps should take so long, and the last rounds with it."""
@@ -113,13 +113,22 @@ class Purse:
 
     def left(self, reserve: float) -> float:
         unspent = self.unspent()
-        return float("inf") if unspent is None else unspent - self._kept_for_noise() - reserve
+        return float("inf") if unspent is None else unspent - self._kept_for_noise() - self.kept_for_losses() - reserve
 
     def unspent(self) -> float | None:
         """What is left of the budget, whatever it is kept for; null without one."""
         budget = self._goal.budget_seconds
         spent = self._findings.spent_seconds + BETWEEN_TRIALS_SECONDS * len(self._findings.log)
         return None if budget is None else budget - spent
+
+    def kept_for_losses(self) -> float:
+        """What is held may change arithmetic: then its losses will be looked at, beside the baseline's seeds."""
+        findings, held = self._findings, step_settings(self._findings.held.settings)
+        is_open = findings.trains and held not in findings.loss_checks
+        if not is_open or not any(member.changes_arithmetic for member in findings.members):
+            return 0.0
+        seen = any(record.spec.kind == "losses" for _, record in findings.log)
+        return (1 if seen else SEEDS + 1) * self.cost("losses")
 
     def _kept_for_noise(self) -> float:
         """A search for the time to the same loss must not have spent it all before it comes to that."""
@@ -172,7 +181,7 @@ class Purse:
 
     def loss_steps(self, trials: int) -> int:
         """How long the losses can be followed in so many trials: a hundred steps, or what there is time for."""
-        left = self.spare() / trials
+        left = (self.spare() + self.kept_for_losses()) / trials
         steps = range(STEPS, FEWEST_LOSS_STEPS - 1, -FEWEST_LOSS_STEPS)
         return next((each for each in steps if self._losses_seconds(each) <= left), FEWEST_LOSS_STEPS)
 
