@@ -14,6 +14,9 @@ from traindyno.core.base import Record
 ONE_PAIR_SUFFICES = 1.2
 """Where nothing else is known: processes of a step that the host limits were seen to differ by about 10 %."""
 
+PROMISING = 1.1
+"""A gain that the blocks of one pair leave open is looked at again from here on."""
+
 MOST_PAIRS = 3
 """Two tell how far pairs differ by one difference, an interval of thirteen standard errors; three give one of four."""
 
@@ -40,10 +43,11 @@ def speaks_for(effect: Effect, least: float) -> bool:
 
 
 def needs_another(tried: Tried, others: Sequence[Tried], least: float) -> bool:
-    """Whether a gain that the first pair shows by its blocks may be the difference between two processes."""
+    """Whether a gain may be the difference between two processes, or is too large to be left open."""
     said, first = said_by(tried, others), said_by(Tried(pairs=tried.pairs[:1]))
     if said is None or first is None or tried.failure is not None or tried.apart or len(tried.pairs) >= MOST_PAIRS:
         return False
-    if said.effect[0] < least or not speaks_for(first.effect, least):
-        return False
-    return said.effect[0] < ONE_PAIR_SUFFICES if said.within_process else not speaks_for(said.effect, least)
+    gain, shows = said.effect[0], speaks_for(said.effect, least)
+    if not speaks_for(first.effect, least):
+        return gain >= PROMISING and not shows
+    return gain >= least and (gain < ONE_PAIR_SUFFICES if said.within_process else not shows)
