@@ -111,6 +111,8 @@ class StepSearch:
         told = [each for each in one_by_one(self._goal) if each.name not in tried or each.switch in BESIDE_PRECISION]
         fresh = [each for each in told if (each.switch, each.value) not in spoiling]
         self._left = [each for each in fresh if not self._is_held(each)]
+        again = {each.name for each in self._left}
+        self._findings.attempts = [each for each in self._findings.attempts if each.adopted or each.change not in again]
         for member in [each for each in partners(self._goal) if each in self._findings.members]:
             yield from self._without(member)
 
