@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import torch
 
+from traindyno.analysis import flow_pace
 from traindyno.core.anatomy import Anatomy, Phase
 from traindyno.core.loading import Feed
 from traindyno.core.records import Budget, Measurement, Settings, TrialSpec, WorkloadSpec
-from traindyno.worker import flow_timing
 from traindyno.worker.anatomy import ceilings
 from traindyno.worker.devices import open_device
 from traindyno.worker.kinds import KINDS
@@ -100,7 +100,7 @@ JOBS = """
 
 @pytest.fixture(autouse=True)
 def short_work(monkeypatch: pytest.MonkeyPatch, one_thread: None) -> None:
-    monkeypatch.setattr(flow_timing, "BLOCK_SECONDS", 0.02)
+    monkeypatch.setattr(flow_pace, "BLOCK_SECONDS", 0.02)
     monkeypatch.setattr(ceilings, "SIZES", {"cpu": (64, 128)})
     monkeypatch.setattr(ceilings, "COPY_BYTES", {"cpu": ceilings.LEAST_COPY_BYTES})
 
