@@ -27,7 +27,7 @@ def model():
 """
 FIND = (
     *("find", "--model", MODEL, "--data", "folder:images", "--image-size", "16", "--batch-size", "8"),
-    *("--device", "cpu", "--time-budget", "40s", "--trial-seconds", "300ms", "--no-report", "--name", "it"),
+    *("--device", "cpu", "--time-budget", "80s", "--trial-seconds", "300ms", "--no-report", "--name", "it"),
 )
 RESUME = ("resume", "it", "--model", MODEL, "--no-report")
 
