@@ -276,6 +276,13 @@ def test_a_host_that_launches_and_copies_all_the_time_is_the_limit(
     assert bound_of(phases, 1 - busy / step, queueing / step, Utilization(), on_cpu=False) == bound
 
 
+def test_a_copy_that_holds_the_host_up_is_named_beside_its_launching() -> None:
+    held_up = seen(lengths={"transfer": 0.02}, host_step_seconds=0.085, busy_seconds=0.04)
+    answer = conclude_anatomy(request(), [trial(held_up)])
+    assert answer.bound == "launch-bound"
+    assert said(answer, "the host needs 85 % of it to queue the work and 10 % to copy the batch")
+
+
 @pytest.mark.parametrize(
     ("stall", "idle", "bound"),
     [(0.4, 0.5, "data-bound"), (0.25, 0.4, "data-bound"), (0.25, 0.6, "launch-bound"), (0.08, 0.15, "launch-bound")],
