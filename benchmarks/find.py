@@ -61,21 +61,25 @@ def ours(row: Row) -> dict[str, Any]:
 
 
 def search(case: Case, row: Row, keep: Callable[[], None]) -> None:
-    """Part `find`. Its seconds have everything in them: starting, preparing, and the last rounds."""
+    """Part `find`. Its seconds have everything in them: starting, preparing, and the last rounds.
+
+    Its ledger stays in the folder, for whoever asks why.
+    """
     options, baseline = case.options, msgspec.to_builtins(case.baseline)
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        answer = traindyno.find(
-            case.job.model,
-            case.files,
-            image_size=case.job.image_size,
-            prepare=case.prepared if options.prepare else None,
-            epochs=EPOCHS,
-            time_budget_seconds=options.time_budget,
-            store=f"{folder}/store.db",
-            **baseline,
-        )
-        spent = trial_times(f"{folder}/store.db")
+    store = options.folder / f"find_{options.workload}_{case.variant}.db"
+    store.unlink(missing_ok=True)
+    answer = traindyno.find(
+        case.job.model,
+        case.files,
+        image_size=case.job.image_size,
+        prepare=case.prepared if options.prepare else None,
+        epochs=EPOCHS,
+        time_budget_seconds=options.time_budget,
+        store=str(store),
+        **baseline,
+    )
+    spent = trial_times(str(store))
     seconds = time.monotonic() - began
     row["find"] = {
         "seconds": seconds,

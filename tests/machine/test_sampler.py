@@ -27,7 +27,7 @@ class CrowdReader(ReplayReader):
 
 
 def run(reader: ReplayReader, ticks: int) -> Conditions:
-    sampler = Sampler(reader, 0, interval_seconds=1.0, load_average=lambda: 0.5)
+    sampler = Sampler(reader, 0, interval_seconds=1.0, load_average=lambda: 0.5, settle_seconds=0.0)
     for second in range(ticks):
         sampler.tick(float(second))
     return sampler.conditions()
@@ -65,7 +65,7 @@ def test_an_unknown_load_counts_as_busy_unless_the_driver_says_idle() -> None:
 
 def test_ticks_between_samples_cost_nothing() -> None:
     reader = ReplayReader([RecordedLine(sample=GpuSample(index=0))])
-    sampler = Sampler(reader, 0, interval_seconds=0.25, load_average=lambda: None)
+    sampler = Sampler(reader, 0, interval_seconds=0.25, load_average=lambda: None, settle_seconds=0.0)
     for now in (10.0, 10.1, 10.2, 10.25, 10.3, 10.49, 10.5):
         sampler.tick(now)
     assert sampler.conditions().samples == 3
@@ -98,7 +98,7 @@ def test_the_largest_crowd_of_foreign_processes_is_kept() -> None:
 def test_own_processes_are_asked_for_anew_each_time() -> None:
     reader = CrowdReader(0, 0)
     pids = iter([(1,), (1, 2)])
-    sampler = Sampler(reader, 0, interval_seconds=1.0, own_pids=lambda: next(pids))
+    sampler = Sampler(reader, 0, interval_seconds=1.0, own_pids=lambda: next(pids), settle_seconds=0.0)
     for second in range(FOREIGN_PROCESSES_EVERY_SAMPLES + 1):
         sampler.tick(float(second))
     assert reader.asked == [(1,), (1, 2)]
@@ -117,7 +117,7 @@ def test_what_the_device_does_at_its_utmost_is_not_what_was_measured() -> None:
     measured = GpuSample(index=0, utilization_percent=100)
     capped = GpuSample(index=0, utilization_percent=100, clock_reasons=("power cap",))
     reader = ReplayReader([RecordedLine(sample=sample) for sample in (measured, capped)])
-    sampler = Sampler(reader, 0, interval_seconds=1.0, load_average=lambda: None)
+    sampler = Sampler(reader, 0, interval_seconds=1.0, load_average=lambda: None, settle_seconds=0.0)
     for now, phase in enumerate(("measure", CEILINGS, CEILINGS)):
         sampler.hear(TrialProgress(phase=phase, steps=0, seconds=0.0))
         sampler.tick(float(now))
@@ -125,4 +125,16 @@ def test_what_the_device_does_at_its_utmost_is_not_what_was_measured() -> None:
     assert sampler.conditions().throttle_reasons == ()
     sampler.hear(TrialProgress(phase="measure", steps=0, seconds=0.0))
     sampler.tick(9.0)
+    assert sampler.conditions().throttle_reasons == ("power cap",)
+
+
+def test_what_the_trial_before_left_behind_is_not_of_this_one() -> None:
+    capped = GpuSample(index=0, utilization_percent=100, clock_reasons=("power cap",))
+    calm = GpuSample(index=0, utilization_percent=100)
+    reader = ReplayReader([RecordedLine(sample=sample) for sample in (capped, calm)])
+    sampler = Sampler(reader, 0, load_average=lambda: 0.5)
+    for tenth in range(10):
+        sampler.tick(7.0 + tenth / 10)
+    assert sampler.conditions() == Conditions(load_average=0.5)
+    sampler.tick(8.2)
     assert sampler.conditions().throttle_reasons == ("power cap",)

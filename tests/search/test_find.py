@@ -107,7 +107,7 @@ def test_a_loss_that_differs_costs_the_precision_its_place() -> None:
     history = search(goal, tamper=spoil)
     found = answer_of(goal, history)
     assert "precision" not in found.recommended.changes
-    assert found.recommended.changes["compile"] == "default"
+    assert found.recommended.changes["compile"] != "none"
     assert any(attempt.outcome.startswith("given up") for attempt in found.attempts)
 
 

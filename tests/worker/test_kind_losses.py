@@ -2,6 +2,7 @@
 
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -92,6 +93,20 @@ def losses(workload: WorkloadSpec, seed: int = 0, steps: int = 40, **knobs: obje
 
 def job(jobs: Path, name: str, mode: Mode = "train") -> WorkloadSpec:
     return WorkloadSpec(model=f"{jobs}:{name}", mode=mode)
+
+
+def test_known_data_gives_the_same_losses_from_any_number_of_workers(
+    jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write_folder(tmp_path / "images", [f"{label}/{number}.jpg" for label in "ab" for number in range(4)])
+    workload = WorkloadSpec(model=f"{jobs}:of_images", data=f"folder:{data}", image_size=8)
+    told = []
+    for cpus in (1, 2, 3):
+        monkeypatch.setattr(
+            "traindyno.worker.kinds.losses.usable_cpus", lambda value=cpus: SimpleNamespace(value=value)
+        )
+        told.append(losses(workload).losses)
+    assert told[0] == told[1] == told[2]
 
 
 @pytest.mark.parametrize("name", ["synthetic", "dataset", "loader"])

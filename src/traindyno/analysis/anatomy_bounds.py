@@ -13,6 +13,9 @@ EXPOSED_FROM = 0.10
 HOST_FROM, IDLE_FROM = 0.9, 0.05
 """The host is the limit if it is busy for this share of the step, and the device is idle for that share."""
 
+MOSTLY_IDLE_FROM = 0.5
+"""A device that is idle for this share of the step, and not for want of its batch, can only be waiting for its host."""
+
 BANDWIDTH_FROM, BANDWIDTH_OVER_FLOPS = 0.5, 1.5
 """Memory is the limit from this share of a copy's rate on, if it is so many times the share of arithmetic."""
 
@@ -28,7 +31,8 @@ def bound_of(
 
     - `launch-bound`: queueing the step, and copying what it does not copy meanwhile, keeps the host busy for at least
       90 % of the step, and the device is idle for 5 % or more. Beside a stall or a transfer of more than 10 %, only if
-      it is idle for longer than that, without the stall.
+      it is idle for longer than that, without the stall. Also, however fast the host was seen to queue, if the device
+      is idle for half of the step without the stall.
     - `data-bound`: the device stands still for its batch for more than 10 % of the step, and no less than the transfer
       takes; `transfer-bound`: likewise of moving the batch.
     - `memory-bound`: the step moves at least half the bytes per second of a large copy on this device, and that share
@@ -41,9 +45,12 @@ def bound_of(
     if on_cpu:
         return DATA if load > EXPOSED_FROM else COMPUTE
     exposed, idle = max(load, transfer), idle_share or 0.0
-    host_limits = (host_share or 0.0) + copying_share(phases) >= HOST_FROM and idle >= IDLE_FROM
     # While it stands still for its batch the device is idle, too; while a batch is moved it is not.
-    if host_limits and (exposed <= EXPOSED_FROM or idle - load > exposed):
+    idle_for_work = idle - load
+    host_limits = (host_share or 0.0) + copying_share(phases) >= HOST_FROM and idle >= IDLE_FROM
+    if host_limits and (exposed <= EXPOSED_FROM or idle_for_work > exposed):
+        return LAUNCH
+    if idle_for_work >= MOSTLY_IDLE_FROM:
         return LAUNCH
     if exposed > EXPOSED_FROM:
         return DATA if load >= transfer else TRANSFER

@@ -12,6 +12,8 @@ from traindyno.machine.gpu import GpuReader
 Number = TypeVar("Number", int, float)
 
 FOREIGN_PROCESSES_EVERY_SAMPLES = 8
+SETTLE_SECONDS = 1.0
+"""So long after a trial's start its GPU may still tell of the trial before: of its power, and of clocks held back."""
 
 
 class Sampler:
@@ -24,6 +26,7 @@ class Sampler:
         interval_seconds: float = 0.25,
         own_pids: Callable[[], Collection[int]] = lambda: (os.getpid(),),
         load_average: Callable[[], float | None] | None = None,
+        settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
         self._reader = reader
         self._index = visible_index
@@ -31,8 +34,10 @@ class Sampler:
         self._own_pids = own_pids
         self._load_average = load_average or one_minute_load
         self._due: float | None = None
+        self._settle_seconds = settle_seconds
+        self._gpu_from: float | None = None
         self._paused = False
-        self._ticks = 0
+        self._looks = 0
         self._samples: list[GpuSample] = []
         self._foreign: list[int] = []
         self._loads: list[float] = []
@@ -41,11 +46,12 @@ class Sampler:
         """Sample if it is time; `now` is the caller's monotonic clock. Cheap to call too often."""
         if self._paused or (self._due is not None and now < self._due):
             return
+        if self._gpu_from is None:
+            self._gpu_from = now + self._settle_seconds
         self._due = now + self._interval_seconds
         self._look_at_host()
-        if self._index is not None:
+        if self._index is not None and now >= self._gpu_from:
             self._look_at_gpu(self._index)
-        self._ticks += 1
 
     def hear(self, progress: TrialProgress) -> None:
         """Look away while the trial does other than what it measures."""
@@ -73,10 +79,11 @@ class Sampler:
         sample = self._reader.sample(index)
         if sample is not None:
             self._samples.append(sample)
-        if self._ticks % FOREIGN_PROCESSES_EVERY_SAMPLES == 0:
+        if self._looks % FOREIGN_PROCESSES_EVERY_SAMPLES == 0:
             processes = self._reader.foreign_processes(index, self._own_pids())
             if processes is not None:
                 self._foreign.append(len(processes))
+        self._looks += 1
 
 
 def one_minute_load() -> float | None:

@@ -57,6 +57,11 @@ class OwnLoading(abc.ABC):
         """How the user's data is shared out is not known."""
         return None
 
+    @property
+    def same_from_workers(self) -> bool:
+        """What the user's code draws depends on the process it runs in."""
+        return False
+
     def buffered_examples(self, workers: int) -> int:
         """None that are known of."""
         return 0

@@ -20,7 +20,7 @@ from traindyno.core.records import Settings
 from traindyno.worker.data.flow import Flow
 from traindyno.worker.data.loading import UnpicklableError
 from traindyno.worker.data.pipeline import Pipeline
-from traindyno.worker.data.sampling import EndlessBatches, Shuffled
+from traindyno.worker.data.sampling import MOST_TICKETS, EndlessBatches, Shuffled
 from traindyno.worker.data.shards import open_shards
 from traindyno.worker.data.worker_faults import HandOverError, WorkerEndedError
 from traindyno.worker.errors import DataError
@@ -112,9 +112,24 @@ def test_a_stream_of_one_seed_is_never_that_of_another(tmp_path: Path) -> None:
 
 
 def test_a_part_of_the_examples_is_drawn_once_and_kept() -> None:
-    part = Shuffled(50, 1, drawn=7)
+    part = Shuffled(50, 1, drawn=40)
     assert sorted(part(0)) == sorted(ticket - 50 for ticket in part(1)) == sorted(part.drawn)
-    assert len(part.drawn) == 7
+    assert len(part.drawn) == 40
+
+
+def test_an_epoch_of_a_part_is_as_long_as_one_of_all_and_augments_anew_each_time() -> None:
+    part = Shuffled(50, 1, drawn=7)
+    tickets = [*part(0), *part(1)]
+    assert len(tickets) == 2 * 7 * 7
+    for number in range(14):
+        passed = tickets[7 * number : 7 * number + 7]
+        assert sorted(ticket - 50 * number for ticket in passed) == sorted(part.drawn)
+    places = [tuple(ticket % 50 for ticket in tickets[start : start + 7]) for start in range(0, len(tickets), 7)]
+    assert len(set(places)) > 12
+
+
+def test_an_epoch_of_a_part_of_very_many_examples_is_cut() -> None:
+    assert len(Shuffled(50 * MOST_TICKETS, 1, drawn=MOST_TICKETS // 4)(0)) == MOST_TICKETS
 
 
 def test_an_epoch_can_be_ended_and_the_next_begun() -> None:

@@ -22,12 +22,19 @@ from traindyno.core.setups import Setup
 from traindyno.core.units import format_percent, format_seconds
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.losses import TRIALS_IF_ALIKE
-from traindyno.search.find.switch_order import BEFORE_DATA, is_set, one_by_one, partners, takes_back
+from traindyno.search.find.switch_order import (
+    BEFORE_DATA,
+    GRAPHS,
+    graphs_first,
+    is_set,
+    one_by_one,
+    partners,
+    takes_back,
+)
 from traindyno.search.replaying import Trying
 from traindyno.search.switches.trying import compare
 
 WORTH_ADOPTING = 1.01
-GRAPHS = "reduce-overhead"
 RUNS_FOR_DATA = 3
 """End to end, for the loader that a faster step needs."""
 BESIDE_PRECISION = ("memory_format", "tf32")
@@ -35,7 +42,13 @@ BESIDE_PRECISION = ("memory_format", "tf32")
 SMALL_SHARE = 0.05
 """Of the budget, for a pair of a switch that usually gains little: with a compiled step it takes a minute."""
 HOST_MATTERS = 0.5
-"""Graphs of kernels are tried where launching takes this share of the step, or more."""
+"""A partner that was refused is tried again on a compiled step where launching took this share of it, or more."""
+GRAPHS_FROM = 0.2
+"""Graphs of kernels are tried, and first, where launching takes this share of the step, or more.
+
+That is known of the baseline alone: lower precision adds casts to launch, and compiling shortens the step, so that on a
+busy host launching may be the limit even then.
+"""
 
 
 class StepSearch:
@@ -74,6 +87,8 @@ class StepSearch:
             if not any(self._is_held(partner) for partner in partners(self._goal)):
                 yield from self._add_together()
         self._take_up_again()
+        if (self._host_share() or 0.0) >= GRAPHS_FROM:
+            self._left = graphs_first(self._left)
         while self._left and not waits_now():
             candidate, compiled = self._left.pop(0), self._findings.held.settings.compile
             if self._is_held(candidate) or candidate in self._undone:
@@ -132,8 +147,8 @@ class StepSearch:
     def _cannot_matter(self, candidate: Candidate) -> str | None:
         """Why something gains nothing here, by what is known of the step; null if it may."""
         share = self._host_share()
-        if candidate.value == GRAPHS and share is not None and share < HOST_MATTERS:
-            return f"launching takes {format_percent(share, 0)} of the step at most"
+        if candidate.value == GRAPHS and share is not None and share < GRAPHS_FROM:
+            return f"launching takes {format_percent(share, 0)} of the step"
         if candidate.switch == "tf32" and self._findings.held.settings.precision != "fp32":
             return "products of lower precision do not use TF32"
         if candidate.switch == "pin_memory" and not self._trials.has_data:
@@ -143,7 +158,9 @@ class StepSearch:
     def _takes_too_long(self, candidate: Candidate) -> str | None:
         """A switch that usually gains little may take little of the time."""
         budget, seconds = self._goal.budget_seconds, self._purse.cost("pair")
-        if candidate.switch in BEFORE_DATA or not self._purse.is_compiled:
+        has_graphs = self._findings.held.settings.compile == GRAPHS
+        may_gain_much = candidate.switch in BEFORE_DATA and not (candidate.switch == "compile" and has_graphs)
+        if may_gain_much or not self._purse.is_compiled:
             return None
         if budget is None or seconds <= SMALL_SHARE * budget:
             return None

@@ -6,14 +6,14 @@ from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.rounds import FEWEST_ROUNDS, FIRST_ROUND
 from traindyno.analysis.flow_pace import flow_seconds
 from traindyno.analysis.switch_losses import LARGEST_BATCH, SEEDS, STEPS
-from traindyno.core.records import TrialKind, TrialRecord
+from traindyno.core.records import Measurement, TrialKind, TrialRecord
 from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.goal import Goal
 
 COMPILING_SECONDS = 60.0
 """Assumed of a model that has not been compiled yet."""
 
-COMPILED_SECONDS = 8.0
+COMPILED_SECONDS = 9.0
 """Assumed of the start of one that has."""
 
 RESERVED_ROUNDS = 3
@@ -60,8 +60,10 @@ class Purse:
 
     def affords_last_look(self, setup: Setup) -> bool:
         """Whether a step can be taken apart at the very end, when nothing else is to follow."""
-        is_baseline = setup == self._findings.baseline
-        return self.left(0.0) >= (max(self._baseline, self.cost("anatomy")) if is_baseline else self.cost("anatomy"))
+        least = self._baseline if setup == self._findings.baseline else 0.0
+        before = [record for _, record in self._findings.log if record.spec.kind == "anatomy"]
+        is_new = setup.settings.compile != "none" and not any(map(_compiles, before))
+        return self.left(0.0) >= max(least, self.cost("anatomy")) + (self.compiled_seconds if is_new else 0.0)
 
     def affords_one_round(self, setup: Setup, step_seconds: float | None) -> bool:
         """Whether a way to train whose steps should take so long can be compared with the baseline once."""
@@ -167,9 +169,10 @@ class Purse:
 
     @property
     def _first_steps(self) -> list[float]:
+        """Of those that are compiled. Compiling begins before the first step, with what it imports."""
         told = (record for _, record in self._findings.log if record.spec.settings.compile != "none")
         with_model = [record.measurement for record in told if not _loads_alone(record)]
-        return [each.first_step_seconds for each in with_model if each is not None]
+        return [_start_seconds(each) for each in with_model if each is not None]
 
     @property
     def is_compiled(self) -> bool:
@@ -227,7 +230,7 @@ class Purse:
         told = record.measurement
         if told is None or not _compiles(record):
             return record.seconds
-        compiling = max(0.0, told.first_step_seconds - self.compiled_seconds)
+        compiling = max(0.0, _start_seconds(told) - self.compiled_seconds)
         return max(record.seconds - compiling, min(record.seconds, self.compiled_seconds))
 
     @property
@@ -248,6 +251,10 @@ def _loader_of(record: TrialRecord) -> tuple[str, str, int]:
 
 def _loads_alone(record: TrialRecord) -> bool:
     return record.spec.kind in ("load", "probe") and record.spec.feed.supply == "loader"
+
+
+def _start_seconds(told: Measurement) -> float:
+    return told.start_up_seconds + told.first_step_seconds
 
 
 def _compiles(record: TrialRecord) -> bool:

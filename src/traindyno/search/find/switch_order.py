@@ -1,5 +1,7 @@
 """Which switches a search tries, and in which order: what usually gains most comes first."""
 
+from collections.abc import Sequence
+
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.core.records import Settings
 from traindyno.search.find.goal import Goal
@@ -11,6 +13,8 @@ ON_GPU = ("precision", "memory_format", "pin_memory", "compile", "optimizer_kern
 ON_CPU = ("memory_format", "threads", "optimizer_kernel", "precision", "compile")
 BEFORE_DATA = ("precision", "memory_format", "pin_memory", "compile")
 """After these the data are searched: they may change the step a lot, and a pair takes longest once it is compiled."""
+GRAPHS = "reduce-overhead"
+"""Compiling that also records the kernels of a step, to launch them as one."""
 NEVER_FASTER = (("tf32", "none"), ("optimizer_kernel", "loop"), ("precision", "fp16"))
 """Left to `switches`: slower than what torch does by itself, or no faster than bf16 with its loss to be scaled."""
 
@@ -26,6 +30,14 @@ def one_by_one(goal: Goal) -> list[Candidate]:
     """In the usual order; what would take a switch of the user's back comes last."""
     order = _order(goal)
     return sorted(_allowed(goal), key=lambda each: (takes_back(each), order.index(each.switch)))
+
+
+def graphs_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The same, with graphs of kernels before other ways to compile."""
+    graphs = [each for each in candidates if each.value == GRAPHS]
+    others = [each for each in candidates if each.value != GRAPHS]
+    place = next((at for at, each in enumerate(others) if each.switch == "compile"), len(others))
+    return [*others[:place], *graphs, *others[place:]] if graphs else others
 
 
 def takes_back(candidate: Candidate) -> bool:

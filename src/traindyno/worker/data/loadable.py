@@ -28,6 +28,11 @@ class Loadable(Protocol):
         """How many workers can share the data; null where any number can."""
         ...
 
+    @property
+    def same_from_workers(self) -> bool:
+        """Whether batches are the same from any number of workers, or none."""
+        ...
+
     def buffered_examples(self, workers: int) -> int:
         """How many examples so many workers read before they give the first."""
         ...

@@ -53,6 +53,11 @@ class PipelineSource:
         """Each worker reads files of a stream of its own."""
         return len(self.data.paths) or None if is_stream(self.data) else None
 
+    @property
+    def same_from_workers(self) -> bool:
+        """Tickets say how to augment; workers share the files of a stream out among them."""
+        return not is_stream(self.data)
+
     def buffered_examples(self, workers: int) -> int:
         return max(1, workers) * self.data.buffer_examples if is_stream(self.data) else 0
 

@@ -59,18 +59,24 @@ def epoch_seed(seed: int, epoch: int) -> int:
     return random.Random(f"{seed} {epoch}").getrandbits(63)
 
 
-class Shuffled:
-    """Tickets of `drawn` out of `examples` examples, in another order each epoch.
+MOST_TICKETS = 1 << 20
+"""Of the longest epoch that is dealt from a part of the examples: a list of them is held in memory."""
 
-    A ticket is the example's index plus `examples` for every epoch before, so it tells a worker both: what to read, and
+
+class Shuffled:
+    """Tickets of `drawn` out of `examples` examples, in another order each time they are passed through.
+
+    A ticket is the example's index plus `examples` for every pass before, so it tells a worker both: what to read, and
     with which randomness to augment it this time. Fewer examples than there are make a measurement whose data stays in
-    the page cache; they are drawn at random too.
+    the page cache; they are drawn at random too. An epoch passes through them again and again until it is as long as
+    one through all: to deal an epoch takes time, and a short one would take it too often.
     """
 
     def __init__(self, examples: int, seed: int, drawn: int | None = None) -> None:
         self._examples = examples
         self._seed = seed
         self._drawn = torch.randperm(examples, generator=torch.Generator().manual_seed(seed))[:drawn]
+        self._passes = max(1, min(examples, MOST_TICKETS) // max(1, len(self._drawn)))
 
     @property
     def drawn(self) -> list[int]:
@@ -78,7 +84,11 @@ class Shuffled:
         return chosen
 
     def __call__(self, epoch: int) -> list[int]:
-        generator = torch.Generator().manual_seed(epoch_seed(self._seed, epoch))
-        order = torch.randperm(len(self._drawn), generator=generator)
-        tickets: list[int] = (self._drawn[order] + epoch * self._examples).tolist()
+        passes = range(epoch * self._passes, (epoch + 1) * self._passes)
+        tickets: list[int] = torch.cat([self._passed_through(number) for number in passes]).tolist()
         return tickets
+
+    def _passed_through(self, number: int) -> torch.Tensor:
+        generator = torch.Generator().manual_seed(epoch_seed(self._seed, number))
+        order = torch.randperm(len(self._drawn), generator=generator)
+        return self._drawn[order] + number * self._examples

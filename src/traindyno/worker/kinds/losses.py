@@ -12,6 +12,7 @@ import torch
 
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Block, Measurement, Settings, TrialSpec
+from traindyno.machine.cpus import usable_cpus
 from traindyno.worker.batches import own_copy, to_device
 from traindyno.worker.building import build, prepare
 from traindyno.worker.channel import Channel
@@ -101,7 +102,7 @@ def _run(step: Step, steps: int, device: Device, channel: Channel) -> list[Block
 @contextlib.contextmanager
 def _batches(spec: TrialSpec, job: Job, device: Device) -> Iterator[NextBatch]:
     if isinstance(job.source, Loadable):
-        settings, source = _in_this_process(spec.settings), job.source
+        settings, source = _alike_in_all_trials(spec.settings, job.source), job.source
         supply = CachedSupply(_loaded(source, settings, spec))
         with PlacedSupply(supply, source, settings, device.torch_device, Stopwatch()) as placed:
             yield placed.next
@@ -121,6 +122,7 @@ def _made_up(job: Job, spec: TrialSpec, device: torch.device) -> list[Any]:
     return [to_device(job.batch(spec.settings.batch_size, device, seed), torch.device("cpu")) for seed in seeds]
 
 
-def _in_this_process(settings: Settings) -> Settings:
-    """Without workers batches come in one order, and are drawn from this process's seeds."""
-    return msgspec.structs.replace(settings, num_workers=0, persistent_workers=False, pin_memory=False)
+def _alike_in_all_trials(settings: Settings, source: Loadable) -> Settings:
+    """By workers where that changes nothing. Without them batches come in one order, from this process's seeds."""
+    workers = min(int(usable_cpus().value), DIFFERENT_BATCHES) if source.same_from_workers else 0
+    return msgspec.structs.replace(settings, num_workers=workers, persistent_workers=False, pin_memory=False)
