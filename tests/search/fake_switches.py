@@ -52,7 +52,8 @@ class FakeBench:
     """`step` is the share of the baseline's step that settings take; `loss` what they add to the final loss.
 
     `noise` differs from pair to pair. Settings in `failures` (by a name such as `compile=default`) fail. Those that are
-    not `roomy` do not fit beside the baseline, and those that are `tight` do so after some tries.
+    not `roomy` do not fit beside the baseline, and those that are `tight` do so after some tries. `start` is what the
+    first step takes.
     """
 
     step: Callable[[Settings], float] = unchanged
@@ -62,6 +63,7 @@ class FakeBench:
     failures: dict[str, Failure] = field(default_factory=dict)
     roomy: Callable[[Settings], bool] = lambda settings: True
     tight: Callable[[Settings], bool] = lambda settings: False
+    start: Callable[[Settings], float] = lambda settings: 0.1
     seed: int = 0
 
     def run(self, spec: TrialSpec) -> TrialRecord:
@@ -94,7 +96,11 @@ class FakeBench:
         if spec.against is None or spec.kind != "pair":
             return measurement
         base = 0.1 * self.step(spec.against)
-        return _with_pair(measurement, base, step, retries=3 if self.tight(spec.settings) else 0)
+        paired = _with_pair(measurement, base, step, retries=3 if self.tight(spec.settings) else 0)
+        assert paired.pair is not None
+        candidate = msgspec.structs.replace(paired.pair.candidate, first_step_seconds=self.start(spec.settings))
+        pair = msgspec.structs.replace(paired.pair, candidate=candidate)
+        return msgspec.structs.replace(paired, pair=pair)
 
 
 class FirstLook(FakeBench):

@@ -126,6 +126,49 @@ def test_a_partner_that_stands_in_the_way_of_a_later_one_is_given_up() -> None:
     assert [each.name for each in given_up if each is not None] == ["memory_format=channels_last"]
 
 
+RESNET50 = {
+    ("fp32", "contiguous"): (117, 69, 67),
+    ("fp32", "channels_last"): (82, 68.5, 67),
+    ("fp16", "contiguous"): (85, 40, 39),
+    ("fp16", "channels_last"): (53, 38.5, 37.6),
+    ("bf16", "contiguous"): (105, 40, 39),
+    ("bf16", "channels_last"): (54.5, 38, 37.2),
+}
+"""Milliseconds as on a GPU: not compiled, compiled, and with graphs of kernels."""
+
+
+def as_resnet50(settings: Settings) -> float:
+    ways = RESNET50[settings.precision, settings.memory_format]
+    return ways[("none", "default", "reduce-overhead").index(settings.compile)] / 117
+
+
+def as_long_as_compiling(settings: Settings) -> float:
+    return 45.0 if settings.compile != "none" else 20.0 if settings.cudnn_benchmark else 0.1
+
+
+def test_what_must_be_compiled_is_combined_last_and_with_few_attempts() -> None:
+    strategy = plan("precision", "memory_format", "compile", "cudnn_benchmark")
+    history = run_study(strategy, FakeBench(as_resnet50, start=as_long_as_compiling))
+    names = chosen(strategy, history)
+    assert {"precision=bf16", "memory_format=channels_last", "compile=reduce-overhead"} <= names
+    rungs = strategy.findings(history).rungs
+    compiled = [any(member.switch == "compile" for member in rung.members) for rung in rungs]
+    assert sorted(compiled) == compiled
+    assert sum(compiled) == 3
+    given_up = [rung.instead_of for rung in rungs if not rung.added and rung.instead_of is not None]
+    assert {each.switch for each in given_up} <= {"precision", "memory_format"}
+
+
+def test_where_only_a_compiled_step_is_faster_the_others_are_tried_on_top_of_it() -> None:
+    def step(settings: Settings) -> float:
+        host = {"none": 1.0, "default": 0.8, "reduce-overhead": 0.2}[settings.compile]
+        return max(host, 0.4 if settings.precision == "bf16" else 0.7)
+
+    strategy = plan(*PARTNERS)
+    history = run_study(strategy, FakeBench(step, start=as_long_as_compiling))
+    assert chosen(strategy, history) == {"precision=bf16", "compile=reduce-overhead"}
+
+
 class Noisy(FakeBench):
     """A bench on which compiled steps differ far more from process to process than others."""
 

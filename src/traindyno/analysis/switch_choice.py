@@ -1,7 +1,10 @@
 """Which switches may go into a combination, in which order, and which of what was measured to recommend."""
 
+from collections.abc import Mapping, Sequence
+
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.analysis.switch_findings import Findings, Members
+from traindyno.analysis.switch_starts import excess_seconds
 from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
 from traindyno.core.records import Pair
@@ -12,6 +15,8 @@ HARMLESS = 0.3
 Where launching is the limit, casting adds launches: a precision can be slow alone and gain once the step is one graph.
 The limit was chosen on simulated step times.
 """
+SLOW_START_SECONDS = 10.0
+"""Beyond what the baseline needs: compiling, or trying out kernels."""
 MOST_SINGLES = 3
 """Of so many single switches that look fastest, the next is measured again where fresh pairs refute the one before."""
 
@@ -49,9 +54,11 @@ def may_combine(findings: Findings, candidate: Candidate) -> bool:
 
 
 def climbing_order(findings: Findings) -> tuple[Candidate, ...]:
-    """What to combine, the fastest alone first; nothing if there is neither a faster one nor two partners.
+    """What to combine; nothing if there is neither a faster one nor two partners.
 
-    A partner may be faster by its value and not be shown to be: those that are shown come first.
+    The fastest alone comes first. A partner may be faster by its value and not be shown to be: those that are shown
+    come first. What starts slowly comes last, partners at the very end: all that is tried on top of them starts as
+    slowly. Only where nothing else is faster, one of them comes first.
     """
     ratios = {
         candidate: effect[0]
@@ -60,12 +67,31 @@ def climbing_order(findings: Findings) -> tuple[Candidate, ...]:
         and is_eligible(findings, candidate)
         and (effect := findings.effect(candidate)) is not None
     }
-    ordered = tuple(sorted(ratios, key=lambda candidate: -ratios[candidate]))
+
+    def place(candidate: Candidate) -> tuple[bool, bool, float]:
+        slow = starts_slowly(findings, candidate)
+        return slow, slow and candidate.partner, -ratios[candidate]
+
+    ordered = tuple(sorted(ratios, key=place))
     faster = [candidate for candidate in ordered if is_faster(findings, candidate)]
     if not faster and len({candidate.switch for candidate in ordered}) < 2:
         return ()
-    first = faster[0] if faster else ordered[0]
+    first = _first(findings, faster, ratios) if faster else ordered[0]
     return (first, *(candidate for candidate in ordered if candidate is not first))
+
+
+def starts_slowly(findings: Findings, candidate: Candidate) -> bool:
+    """Whether its first process took far longer to its steady step than the baseline beside it."""
+    tried = findings.singles.get(candidate)
+    if tried is None or not tried.pairs:
+        return False
+    pair = tried.pairs[0]
+    return excess_seconds(pair.candidate) - excess_seconds(pair.baseline) > SLOW_START_SECONDS
+
+
+def _first(findings: Findings, faster: Sequence[Candidate], ratios: Mapping[Candidate, float]) -> Candidate:
+    quick = [candidate for candidate in faster if not starts_slowly(findings, candidate)]
+    return quick[0] if quick else max(faster, key=lambda candidate: ratios[candidate])
 
 
 def choose(findings: Findings) -> Choice:

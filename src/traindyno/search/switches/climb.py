@@ -3,20 +3,25 @@
 What alone gains nothing may gain together with others, so partners are tried even then; those that were refused are
 tried several at once, and each again on top of what came later. Of one switch only one value is held at a time. At the
 end the others are tried in its place and partners are given up, until none of it is faster.
+
+All of that is done first with what starts quickly. On top of a compiled step every attempt takes most of a minute, so
+that those come last, and partners that gained much are then kept without another look.
 """
 
 from collections.abc import Sequence
 from itertools import combinations
 
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
-from traindyno.analysis.switch_choice import is_faster
+from traindyno.analysis.switch_choice import is_faster, starts_slowly
 from traindyno.analysis.switch_findings import Findings, Members, Rung, Tried
 from traindyno.core.records import TrialSpec
 from traindyno.search.replaying import Trying
 from traindyno.search.switches.trying import compare
 
 MOST_PAIRS = 16
+"""With what starts quickly, and again with everything."""
 WORTH_A_SECOND = 1.02
+GAINED_MUCH = 1.2
 
 
 class Climb:
@@ -31,9 +36,20 @@ class Climb:
         self._order = tuple(order)
         self.held: Members = tuple(self._order[:1]) if is_faster(findings, self._order[0]) else ()
         self._refused: set[Candidate] = set() if self.held else set(self._order)
+        self._pairs_before = 0
         self._compared = {self._meeting((candidate,), ()) for candidate in self._order}
 
     def run(self) -> Trying[None]:
+        whole = self._order
+        self._order = tuple(each for each in whole if not starts_slowly(self._findings, each) or each in self.held)
+        yield from self._settle()
+        if self._order != whole:
+            self._order = whole
+            yield from self._settle()
+
+    def _settle(self) -> Trying[None]:
+        """Combine what is in the order as far as it gains."""
+        self._pairs_before = self._pairs()
         yield from self._one_by_one()
         yield from self._refused_together()
         before = None
@@ -70,9 +86,19 @@ class Climb:
     def _give_up(self) -> Trying[None]:
         """A partner that helped at first may stand in the way of those that came later."""
         for partner in self.held:
-            if partner.partner and partner in self.held and len(self.held) > 1:
+            if partner.partner and partner in self.held and len(self.held) > 1 and not self._stays(partner):
                 members = tuple(each for each in self.held if each != partner)
                 yield from self._attempt((), members, instead_of=partner)
+
+    def _stays(self, partner: Candidate) -> bool:
+        """Whether its switch gained so much that to do without it is not worth a slow start."""
+        if not any(starts_slowly(self._findings, each) for each in self.held):
+            return False
+        alone, told = self._findings.effect(partner), [rung for rung in self._findings.rungs if rung.ratio]
+        added = [rung for rung in told if rung.kept and partner.switch in {each.switch for each in rung.added}]
+        left_out = [rung for rung in told if rung.instead_of == partner and not rung.added]
+        gains = [1.0 if alone is None else alone[0], *(rung.ratio or 1.0 for rung in added)]
+        return max([*gains, *(1 / (rung.ratio or 1.0) for rung in left_out)]) >= GAINED_MUCH
 
     def _refused_again(self) -> Trying[None]:
         """Partners that are not held, on top of what they have not been tried with."""
@@ -93,7 +119,7 @@ class Climb:
         """Hold the members if they are faster than what is held; the same two are compared once."""
         if self._meeting(members, self.held) in self._compared:
             return
-        if sum(len(rung.tried.pairs) for rung in self._findings.rungs) >= MOST_PAIRS:
+        if self._pairs() - self._pairs_before >= MOST_PAIRS:
             self._findings.bounded = True
             return
         self._compared.add(self._meeting(members, self.held))
@@ -110,6 +136,9 @@ class Climb:
         )
         self._findings.rungs.append(rung)
         self.held = members if rung.kept else self.held
+
+    def _pairs(self) -> int:
+        return sum(len(rung.tried.pairs) for rung in self._findings.rungs)
 
     def _reason(self, added: Members, instead_of: Candidate | None) -> str:
         if instead_of is None:
