@@ -13,7 +13,7 @@ import pytest
 
 from cli.command_line import document, environment, run, start
 from traindyno.cli.main import main
-from traindyno.runner.linux import children_of
+from traindyno.machine.descent import children_of
 
 SIMULATED = ("--runner", "simulated", "--no-report")
 ON_CPU = ("--device", "cpu", "--no-report")

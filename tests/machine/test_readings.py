@@ -89,10 +89,19 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def test_children_belong_to_the_tree(child: subprocess.Popen[bytes]) -> None:
+@pytest.mark.parametrize("told", [True, False])
+def test_children_belong_to_the_tree_until_they_have_ended(
+    child: subprocess.Popen[bytes], told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("traindyno.machine.process_tree.tells_children", lambda pid: told)
     tree = ProcessTree(os.getpid())
     tree.look()
     assert child.pid in tree.pids
+    child.kill()
+    child.wait()
+    tree.look()
+    assert child.pid not in tree.pids
+    assert os.getpid() in tree.pids
 
 
 def test_a_recorded_gpu_is_read_with_its_energy_and_counters(recording: Path) -> None:

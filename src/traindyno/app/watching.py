@@ -10,11 +10,11 @@ from traindyno.app.workshop import Workshop
 from traindyno.core.events import TrialProgress
 from traindyno.core.records import Conditions
 from traindyno.core.soaking import Series
+from traindyno.machine.descent import descendants_of
 from traindyno.machine.gpu import cuda_index
 from traindyno.machine.other_work import OtherWork
 from traindyno.machine.readings import Readings
 from traindyno.machine.sampler import Sampler
-from traindyno.runner.linux import descendants_of
 from traindyno.runner.protocol import Watcher
 
 RENEW_SECONDS = 20.0

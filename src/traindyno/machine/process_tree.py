@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import psutil
 
+from traindyno.machine.descent import descendants_of, tells_children
+
 
 class ProcessTree:
     """One process and its descendants, looked at again and again; what has ended meanwhile still counts.
@@ -14,15 +16,17 @@ class ProcessTree:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self._processes: list[psutil.Process] = []
+        self._known: dict[int, psutil.Process] = {}
         self._disk_bytes: dict[tuple[int, float], int] = {}
 
     def look(self) -> None:
-        """Find out which processes there are now."""
-        try:
-            root = psutil.Process(self.pid)
-            self._processes = [root, *root.children(recursive=True)]
-        except psutil.Error:
-            self._processes = []
+        """Find out which processes there are now. To ask for all of the machine takes milliseconds."""
+        if not tells_children(self.pid):
+            self._processes = _by_all_of_the_machine(self.pid)
+            return
+        found = (self._known.get(pid) or _process(pid) for pid in (self.pid, *descendants_of(self.pid)))
+        self._processes = [process for process in found if process is not None and _runs(process)]
+        self._known = {process.pid: process for process in self._processes}
 
     @property
     def pids(self) -> Sequence[int]:
@@ -45,6 +49,29 @@ class ProcessTree:
             except (psutil.Error, AttributeError, OSError):
                 continue
         return sum(self._disk_bytes.values()) if self._disk_bytes else None
+
+
+def _by_all_of_the_machine(pid: int) -> list[psutil.Process]:
+    try:
+        root = psutil.Process(pid)
+        return [root, *root.children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def _process(pid: int) -> psutil.Process | None:
+    try:
+        return psutil.Process(pid)
+    except psutil.Error:
+        return None
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Whether it is still the process that had this number, and not another one that got it since."""
+    try:
+        return bool(process.is_running())
+    except psutil.Error:
+        return False
 
 
 def _cpu_seconds(process: psutil.Process) -> float | None:

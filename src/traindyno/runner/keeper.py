@@ -20,8 +20,9 @@ import time
 from typing import Any
 
 from traindyno.core.soaking import END_SIGNAL
+from traindyno.machine.descent import children_of, descendants_of
 from traindyno.runner import child
-from traindyno.runner.linux import adopt_orphans, children_of, descendants_of, kill_all
+from traindyno.runner.linux import adopt_orphans, kill_all
 
 LARGEST_MESSAGE_BYTES = 1 << 20
 SWEEP_SECONDS = 1.5

@@ -21,27 +21,6 @@ def adopt_orphans() -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def children_of(pid: int) -> list[int]:
-    """The direct children of a process, from every one of its threads."""
-    children: list[int] = []
-    with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/children") as listing:
-                children.extend(int(child) for child in listing.read().split())
-    return children
-
-
-def descendants_of(pid: int) -> list[int]:
-    """Children, their children, and so on."""
-    found: list[int] = []
-    pending = children_of(pid)
-    while pending:
-        child = pending.pop()
-        found.append(child)
-        pending.extend(children_of(child))
-    return found
-
-
 def marked_processes(marker: str) -> list[int]:
     """Every process of this user whose environment carries `marker`, wherever it hangs in the process tree."""
     needle, found = marker.encode(), []

@@ -13,11 +13,11 @@ from traindyno.core.codec import encode
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord, TrialSpec
 from traindyno.core.soaking import END_SIGNAL, SOAKING
+from traindyno.machine.descent import children_of
 from traindyno.machine.memory import oom_kill_count
 from traindyno.runner.endings import Ending, KillReason, classify
 from traindyno.runner.keeper_link import KeeperLink, KeeperLostError
 from traindyno.runner.ladder import KillLadder
-from traindyno.runner.linux import children_of
 from traindyno.runner.protocol import Clock, Deadlines, Watcher
 from traindyno.runner.trial_log import TrialLog
 from traindyno.runner.watch import Watch

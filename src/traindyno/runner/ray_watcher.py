@@ -8,10 +8,10 @@ import msgspec
 from traindyno.core.events import TrialProgress
 from traindyno.core.records import Conditions
 from traindyno.core.soaking import Series
+from traindyno.machine.descent import descendants_of
 from traindyno.machine.gpu import GpuReader, cuda_index
 from traindyno.machine.readings import Readings
 from traindyno.machine.sampler import Sampler
-from traindyno.runner.linux import descendants_of
 from traindyno.runner.protocol import Watcher
 from traindyno.runner.ray_words import LaneOrders
 

@@ -93,12 +93,13 @@ class StepSearch:
             candidate, compiled = self._left.pop(0), self._findings.held.settings.compile
             if self._is_held(candidate) or candidate in self._undone:
                 continue
-            if (why := self._cannot_matter(candidate)) is None:
-                yield from self._add((candidate,))
-                if self._findings.attempts[-1] == self._out_of_time((candidate,)):
-                    self._too_long[candidate] = self._findings.held
-            else:
+            if (why := self._cannot_matter(candidate)) is not None:
                 self._findings.attempts.append(not_tried("step", candidate.name, why))
+            elif self._affords((candidate,)):
+                yield from self._add((candidate,))
+            else:
+                self._findings.attempts.append(self._out_of_time((candidate,)))
+                self._too_long[candidate] = self._findings.held
             if self._findings.held.settings.compile != compiled:
                 yield from self._add_together()
 
@@ -138,7 +139,9 @@ class StepSearch:
         missing = tuple(partner for partner in sound if not self._is_held(partner))
         if not missing or (len(missing) < len(together) and (self._host_share() or 0.0) < HOST_MATTERS):
             return
-        if (yield from self._add(missing)) and len(missing) > 1:
+        if not self._affords(missing):
+            self._findings.attempts.append(self._out_of_time(missing))
+        elif (yield from self._add(missing)) and len(missing) > 1:
             yield from self._without(missing[-1])
 
     def _is_held(self, candidate: Candidate) -> bool:
@@ -175,10 +178,7 @@ class StepSearch:
 
     def _add(self, members: tuple[Candidate, ...]) -> Trying[bool]:
         """Hold the members too, if pairs show that they are faster."""
-        settings = self._without_idle_tf32(all_applied(members, self._findings.held.settings))
-        if not self._purse.affords("pair", extra_seconds=self._extra_seconds(members, settings)):
-            self._findings.attempts.append(self._out_of_time(members))
-            return False
+        settings = self._with(members)
         before, reason = len(self._findings.log), f"{names_of(members)} on top of what is held"
         tried = yield from self._pairs(members, settings, reason)
         effect = self._judged(members, tried, before, self._findings.compared, WORTH_ADOPTING)
@@ -190,6 +190,12 @@ class StepSearch:
         self._hold(settings, (*others, *members))
         self._note_gain(members, effect)
         return True
+
+    def _affords(self, members: tuple[Candidate, ...]) -> bool:
+        return self._purse.affords("pair", extra_seconds=self._extra_seconds(members, self._with(members)))
+
+    def _with(self, members: tuple[Candidate, ...]) -> Settings:
+        return self._without_idle_tf32(all_applied(members, self._findings.held.settings))
 
     def _note_gain(self, members: tuple[Candidate, ...], effect: Effect) -> None:
         """What the step would lose without a switch: of those that came together, each may be needed for all of it."""
