@@ -37,10 +37,19 @@ def beside(record: TrialRecord, share: float | None, runs: int | None = None) ->
     return msgspec.structs.replace(record, conditions=Conditions(other_cpu_share=share, runs_beside=runs))
 
 
+def on_device(record: TrialRecord, device: str) -> TrialRecord:
+    settings = msgspec.structs.replace(record.spec.settings, device=device)
+    return msgspec.structs.replace(record, spec=msgspec.structs.replace(record.spec, settings=settings))
+
+
 def test_work_of_others_on_the_cpus_is_told_with_its_share() -> None:
     one, two, three = trained(asked(seeds=1), FakeLearner())
     (told,) = cautions([beside(one, 0.62), beside(two, 0.04), beside(three, None)])
-    assert told.startswith("Other processes took up to 62 % of the CPUs beside 1 of 3 trials")
+    assert told.startswith("Other processes took up to 62 % of the CPUs beside 1 of 3 trials: threads that wait")
+    (on_gpu,) = cautions([beside(on_device(one, "cuda:0"), 0.25)])
+    assert on_gpu.startswith(
+        "Other processes took up to 25 % of the CPUs beside 1 of 1 trial: loading data and launching"
+    )
 
 
 def test_runs_of_the_same_study_are_no_work_of_others() -> None:

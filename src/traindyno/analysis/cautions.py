@@ -11,6 +11,7 @@ from traindyno.core.units import count_of, format_percent
 LOOKS_STEADY = ("speed", "load", "feed", "pair", "anatomy", "scale")
 BUSY_FROM = 0.1
 """Share of the CPUs that others may take before a reader must know."""
+BESIDE_A_GPU = "loading data and launching kernels then take longer, and differ from trial to trial"
 BENIGN = (Outcome.OK, Outcome.OUT_OF_DEVICE_MEMORY, Outcome.OUT_OF_HOST_MEMORY)
 
 
@@ -58,14 +59,17 @@ def _foreign(records: Sequence[TrialRecord]) -> list[str]:
 
 
 def _other_work(records: Sequence[TrialRecord]) -> list[str]:
-    """On a CPU. Runs that others of the same study have in hand beside it are meant to be there."""
+    """Runs that others of the same study have in hand beside it are meant to be there."""
     alone = [record for record in records if not record.conditions.runs_beside]
-    taken = [share for record in alone if (share := record.conditions.other_cpu_share or 0.0) >= BUSY_FROM]
-    if not taken:
+    beside = [record for record in alone if (record.conditions.other_cpu_share or 0.0) >= BUSY_FROM]
+    if not beside:
         return []
+    most = max(record.conditions.other_cpu_share or 0.0 for record in beside)
+    on_cpu = any(record.spec.settings.device == "cpu" for record in beside)
+    slows = "threads that wait for one another then slow down many times over" if on_cpu else BESIDE_A_GPU
     return [
-        f"Other processes took up to {format_percent(max(taken), 0)} of the CPUs beside {len(taken)} of "
-        f"{count_of(len(records), 'trial')}: threads that wait for one another then slow down many times over."
+        f"Other processes took up to {format_percent(most, 0)} of the CPUs beside {len(beside)} of "
+        f"{count_of(len(records), 'trial')}: {slows}."
     ]
 
 

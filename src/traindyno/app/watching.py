@@ -44,7 +44,7 @@ class StudyWatcher(Watcher):
         every = SAMPLE_SECONDS[takes_readings]
         self._sampler = Sampler(workshop.reader, index, every, self._own_pids)
         self._readings = Readings(workshop.reader, index) if takes_readings and is_here else None
-        self._other_work = OtherWork() if is_here and index is None and not takes_readings else None
+        self._other_work = OtherWork() if is_here and not takes_readings else None
 
     def progress(self, progress: TrialProgress) -> None:
         self._sampler.hear(progress)

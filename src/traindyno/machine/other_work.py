@@ -1,4 +1,8 @@
-"""What others took of the CPUs beside a trial: on a CPU their work is a part of what is measured."""
+"""What others took of the CPUs beside a trial.
+
+On a CPU their work is a part of what is measured; beside a GPU it slows the loading and the launching. What a host of
+virtual machines gives to another one counts as theirs.
+"""
 
 import time
 from collections.abc import Callable
