@@ -279,6 +279,12 @@ def test_a_host_that_launches_and_copies_all_the_time_is_the_limit(
     assert bound_of(phases, 1 - busy / step, queueing / step, Utilization(), on_cpu=False) == bound
 
 
+def test_what_the_host_needs_is_left_out_where_it_is_not_known() -> None:
+    answer = conclude_anatomy(request(), [trial(seen(host_step_seconds=None, busy_seconds=0.04))])
+    assert answer.bound == "launch-bound"
+    assert said(answer, "; the device is idle 60 % of the time")
+
+
 def test_a_copy_that_holds_the_host_up_is_named_beside_its_launching() -> None:
     held_up = seen(lengths={"transfer": 0.02}, host_step_seconds=0.085, busy_seconds=0.04)
     answer = conclude_anatomy(request(), [trial(held_up)])

@@ -159,6 +159,19 @@ def test_what_must_be_compiled_is_combined_last_and_with_few_attempts() -> None:
     assert {each.switch for each in given_up} <= {"precision", "memory_format"}
 
 
+def test_what_launching_was_in_the_way_of_is_tried_again_on_top_of_graphs() -> None:
+    """Beside lower precision the host is the limit, and a fused optimiser gains nothing until it is not."""
+
+    def step(settings: Settings) -> float:
+        host = {"none": 0.6, "default": 0.56, "reduce-overhead": 0.1}[settings.compile]
+        device = 0.5 if settings.precision == "bf16" else 1.0
+        return max(host, device - (0.1 if settings.optimizer_kernel == "fused" else 0.0))
+
+    strategy = plan("precision", "compile", "optimizer_kernel")
+    history = run_study(strategy, FakeBench(step, start=as_long_as_compiling))
+    assert chosen(strategy, history) == {"precision=bf16", "compile=reduce-overhead", "optimizer_kernel=fused"}
+
+
 def test_where_only_a_compiled_step_is_faster_the_others_are_tried_on_top_of_it() -> None:
     def step(settings: Settings) -> float:
         host = {"none": 1.0, "default": 0.8, "reduce-overhead": 0.2}[settings.compile]

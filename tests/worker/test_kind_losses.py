@@ -3,13 +3,17 @@
 import textwrap
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Budget, Measurement, Mode, Settings, TrialSpec, WorkloadSpec
+from traindyno.worker.data.loadable import Loadable
 from traindyno.worker.devices import open_device
+from traindyno.worker.errors import DataError
 from traindyno.worker.kinds import KINDS
+from traindyno.worker.kinds import losses as kind_losses
 from traindyno.worker.steps import NonfiniteLossError
 from worker.counted_device import SilentChannel
 from worker.data.tiny_sets import write_folder
@@ -107,6 +111,23 @@ def test_known_data_gives_the_same_losses_from_any_number_of_workers(
         )
         told.append(losses(workload).losses)
     assert told[0] == told[1] == told[2]
+
+
+def test_workers_that_end_for_want_of_shared_memory_are_done_without(
+    jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write_folder(tmp_path / "images", [f"{label}/{number}.jpg" for label in "ab" for number in range(4)])
+    workload = WorkloadSpec(model=f"{jobs}:of_images", data=f"folder:{data}", image_size=8)
+    without, taken = losses(workload).losses, kind_losses._taken
+
+    def full(source: Loadable, settings: Settings, spec: TrialSpec) -> list[Any]:
+        if settings.num_workers:
+            raise DataError("No space left on device")
+        return taken(source, settings, spec)
+
+    monkeypatch.setattr(kind_losses, "_taken", full)
+    monkeypatch.setattr(kind_losses, "usable_cpus", lambda: SimpleNamespace(value=2))
+    assert losses(workload).losses == without
 
 
 @pytest.mark.parametrize("name", ["synthetic", "dataset", "loader"])

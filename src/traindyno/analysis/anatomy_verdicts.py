@@ -57,16 +57,20 @@ def headline(answer: AnatomyAnswer) -> str:
     if answer.bound == TRANSFER:
         return f"Transfer-bound: {whole}, and {_phase(answer, 'transfer')} of it is moving the batch to the device."
     if answer.bound == LAUNCH:
-        host, idle = (_part(share or 0.0) for share in (answer.host_share, answer.idle_share))
-        copying = copying_share(answer.phases)
-        more = f" and {_part(copying)} to copy the batch" if copying >= NOTABLE_COPYING else ""
-        needs = f"the host needs {host} of it to queue the work{more}, and the device is idle {idle} of the time"
-        return f"Launch-bound: {whole}; {needs}. A larger batch, or fewer and larger kernels, would use the device."
+        idle = f"the device is idle {_part(answer.idle_share or 0.0)} of the time"
+        why = f"{_host_needs(answer)}, and {idle}" if answer.host_share is not None else idle
+        return f"Launch-bound: {whole}; {why}. A larger batch, or fewer and larger kernels, would use the device."
     if answer.bound == MEMORY:
         moved = format_percent(answer.utilization.bytes_share or 0.0, 0)
         return f"Memory-bound: {whole}, at {moved} of the rate at which this device copies its memory."
     assert answer.bound == COMPUTE
     return f"Compute-bound: {whole}, {_longest(answer)}."
+
+
+def _host_needs(answer: AnatomyAnswer) -> str:
+    copying = copying_share(answer.phases)
+    more = f" and {_part(copying)} to copy the batch" if copying >= NOTABLE_COPYING else ""
+    return f"the host needs {_part(answer.host_share or 0.0)} of it to queue the work{more}"
 
 
 def waiting(request: AnatomyRequest, answer: AnatomyAnswer) -> Iterator[str]:

@@ -20,7 +20,7 @@ class ProcessTree:
         self._disk_bytes: dict[tuple[int, float], int] = {}
 
     def look(self) -> None:
-        """Find out which processes there are now. To ask for all of the machine takes milliseconds."""
+        """Find out which processes there are now, if possible without a look at all of the machine's."""
         if not tells_children(self.pid):
             self._processes = _by_all_of_the_machine(self.pid)
             return

@@ -24,6 +24,7 @@ from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.losses import TRIALS_IF_ALIKE
 from traindyno.search.find.switch_order import (
     BEFORE_DATA,
+    COMPILED,
     GRAPHS,
     graphs_first,
     is_set,
@@ -151,7 +152,7 @@ class StepSearch:
         """Why something gains nothing here, by what is known of the step; null if it may."""
         share = self._host_share()
         if candidate.value == GRAPHS and share is not None and share < GRAPHS_FROM:
-            return f"launching takes {format_percent(share, 0)} of the step"
+            return f"launching the baseline's kernels would take {format_percent(share, 0)} of the step"
         if candidate.switch == "tf32" and self._findings.held.settings.precision != "fp32":
             return "products of lower precision do not use TF32"
         if candidate.switch == "pin_memory" and not self._trials.has_data:
@@ -161,8 +162,8 @@ class StepSearch:
     def _takes_too_long(self, candidate: Candidate) -> str | None:
         """A switch that usually gains little may take little of the time."""
         budget, seconds = self._goal.budget_seconds, self._purse.cost("pair")
-        has_graphs = self._findings.held.settings.compile == GRAPHS
-        may_gain_much = candidate.switch in BEFORE_DATA and not (candidate.switch == "compile" and has_graphs)
+        is_part_of_held = candidate.value == COMPILED and self._findings.held.settings.compile == GRAPHS
+        may_gain_much = candidate.switch in BEFORE_DATA and not is_part_of_held
         if may_gain_much or not self._purse.is_compiled:
             return None
         if budget is None or seconds <= SMALL_SHARE * budget:

@@ -171,8 +171,8 @@ class Purse:
     def _first_steps(self) -> list[float]:
         """Of those that are compiled. Compiling begins before the first step, with what it imports."""
         told = (record for _, record in self._findings.log if record.spec.settings.compile != "none")
-        with_model = [record.measurement for record in told if not _loads_alone(record)]
-        return [_start_seconds(each) for each in with_model if each is not None]
+        begun = [record.measurement for record in told if _begins_with_steps(record)]
+        return [_start_seconds(each) for each in begun if each is not None]
 
     @property
     def is_compiled(self) -> bool:
@@ -249,8 +249,11 @@ def _loader_of(record: TrialRecord) -> tuple[str, str, int]:
     return _loader(Setup(data=record.spec.workload.data, settings=record.spec.settings))
 
 
-def _loads_alone(record: TrialRecord) -> bool:
-    return record.spec.kind in ("load", "probe") and record.spec.feed.supply == "loader"
+def _begins_with_steps(record: TrialRecord) -> bool:
+    """Whether its start is that of a model, and neither of a loader nor of data that are read before."""
+    if record.spec.kind == "pair":
+        return record.spec.feed.supply == "resident"
+    return record.spec.kind not in ("load", "probe", "losses")
 
 
 def _start_seconds(told: Measurement) -> float:

@@ -13,8 +13,8 @@ ON_GPU = ("precision", "memory_format", "pin_memory", "compile", "optimizer_kern
 ON_CPU = ("memory_format", "threads", "optimizer_kernel", "precision", "compile")
 BEFORE_DATA = ("precision", "memory_format", "pin_memory", "compile")
 """After these the data are searched: they may change the step a lot, and a pair takes longest once it is compiled."""
-GRAPHS = "reduce-overhead"
-"""Compiling that also records the kernels of a step, to launch them as one."""
+COMPILED, GRAPHS = "default", "reduce-overhead"
+"""Compiling, and compiling that also records the kernels of a step, to launch them as one."""
 NEVER_FASTER = (("tf32", "none"), ("optimizer_kernel", "loop"), ("precision", "fp16"))
 """Left to `switches`: slower than what torch does by itself, or no faster than bf16 with its loss to be scaled."""
 
@@ -33,11 +33,13 @@ def one_by_one(goal: Goal) -> list[Candidate]:
 
 
 def graphs_first(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The same, with graphs of kernels before other ways to compile."""
-    graphs = [each for each in candidates if each.value == GRAPHS]
-    others = [each for each in candidates if each.value != GRAPHS]
-    place = next((at for at, each in enumerate(others) if each.switch == "compile"), len(others))
-    return [*others[:place], *graphs, *others[place:]] if graphs else others
+    """The same, with graphs of kernels before other ways to compile; what takes a switch back stays where it is."""
+    ordered = list(candidates)
+    ways = [at for at, each in enumerate(ordered) if each.switch == "compile" and not takes_back(each)]
+    graphs = next((at for at in ways if ordered[at].value == GRAPHS), None)
+    if graphs is not None:
+        ordered.insert(ways[0], ordered.pop(graphs))
+    return ordered
 
 
 def takes_back(candidate: Candidate) -> bool:

@@ -21,7 +21,7 @@ from traindyno.search.switches.trying import compare
 MOST_PAIRS = 16
 """With what starts quickly, and again with everything."""
 WORTH_A_SECOND = 1.02
-GAINED_MUCH = 1.2
+GAINED_MUCH, WORTH_A_SLOW_START = 1.2, 1.01
 
 
 class Climb:
@@ -44,8 +44,10 @@ class Climb:
         self._order = tuple(each for each in whole if not starts_slowly(self._findings, each) or each in self.held)
         yield from self._settle()
         if self._order != whole:
-            self._order = whole
+            self._order, before = whole, self.held
             yield from self._settle()
+            if self.held != before:
+                yield from self._others_again()
 
     def _settle(self) -> Trying[None]:
         """Combine what is in the order as far as it gains."""
@@ -99,6 +101,17 @@ class Climb:
         left_out = [rung for rung in told if rung.instead_of == partner and not rung.added]
         gains = [1.0 if alone is None else alone[0], *(rung.ratio or 1.0 for rung in added)]
         return max([*gains, *(1 / (rung.ratio or 1.0) for rung in left_out)]) >= GAINED_MUCH
+
+    def _others_again(self) -> Trying[None]:
+        """What is no partner and was refused, on top of what starts slowly, which may have been wanting.
+
+        One that hardly gains alone is not worth a slow start.
+        """
+        for candidate in self._order:
+            alone = self._findings.effect(candidate)
+            gains = alone is not None and alone[0] >= WORTH_A_SLOW_START
+            if gains and not candidate.partner and not self._holds(candidate):
+                yield from self._add((candidate,))
 
     def _refused_again(self) -> Trying[None]:
         """Partners that are not held, on top of what they have not been tried with."""

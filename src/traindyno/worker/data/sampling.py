@@ -59,8 +59,8 @@ def epoch_seed(seed: int, epoch: int) -> int:
     return random.Random(f"{seed} {epoch}").getrandbits(63)
 
 
-MOST_TICKETS = 1 << 20
-"""Of the longest epoch that is dealt from a part of the examples: a list of them is held in memory."""
+MOST_TICKETS, MOST_PASSES = 1 << 20, 1 << 12
+"""Of the longest epoch that is dealt from a part of the examples: it is held in memory, and to deal it takes time."""
 
 
 class Shuffled:
@@ -76,7 +76,7 @@ class Shuffled:
         self._examples = examples
         self._seed = seed
         self._drawn = torch.randperm(examples, generator=torch.Generator().manual_seed(seed))[:drawn]
-        self._passes = max(1, min(examples, MOST_TICKETS) // max(1, len(self._drawn)))
+        self._passes = min(MOST_PASSES, max(1, min(examples, MOST_TICKETS) // max(1, len(self._drawn))))
 
     @property
     def drawn(self) -> list[int]:

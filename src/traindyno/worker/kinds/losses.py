@@ -112,6 +112,14 @@ def _batches(spec: TrialSpec, job: Job, device: Device) -> Iterator[NextBatch]:
 
 
 def _loaded(source: Loadable, settings: Settings, spec: TrialSpec) -> list[Any]:
+    """The batches, by workers if they can: too little shared memory ends them, and an error of the data comes again."""
+    if settings.num_workers:
+        with contextlib.suppress(Exception):
+            return _taken(source, settings, spec)
+    return _taken(source, msgspec.structs.replace(settings, num_workers=0), spec)
+
+
+def _taken(source: Loadable, settings: Settings, spec: TrialSpec) -> list[Any]:
     with skipping(spec) as skipped, Flow(source.endless(settings, spec.seed, skipped, "examples", None)) as flow:
         first = own_copy(flow.start()[1], pinned=False)
         return [first, *(own_copy(flow.take(), pinned=False) for _ in range(DIFFERENT_BATCHES - 1))]
@@ -125,4 +133,6 @@ def _made_up(job: Job, spec: TrialSpec, device: torch.device) -> list[Any]:
 def _alike_in_all_trials(settings: Settings, source: Loadable) -> Settings:
     """By workers where that changes nothing. Without them batches come in one order, from this process's seeds."""
     workers = min(int(usable_cpus().value), DIFFERENT_BATCHES) if source.same_from_workers else 0
-    return msgspec.structs.replace(settings, num_workers=workers, persistent_workers=False, pin_memory=False)
+    return msgspec.structs.replace(
+        settings, num_workers=workers, prefetch_factor=1, persistent_workers=False, pin_memory=False
+    )
