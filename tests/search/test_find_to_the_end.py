@@ -12,7 +12,7 @@ from traindyno.core.records import Failure, TrialRecord, TrialSpec
 from traindyno.runner.protocol import Watcher
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.moves import StepSearch
-from traindyno.search.find.switch_order import one_by_one
+from traindyno.search.find.switch_order import graphs_first, one_by_one
 
 FED = msgspec.structs.replace(COMMON, num_workers=16)
 STEP_SECONDS = {"fp32": 0.1, "bf16": 0.04}
@@ -140,6 +140,17 @@ def test_a_baseline_that_is_compiled_leaves_time_for_what_gains_most(minutes: fl
     assert answer.recommended.changes["precision"] == "bf16"
     assert answer.speedup > 1.55
     assert seconds(history) < 60 * minutes
+
+
+@pytest.mark.parametrize(("compiled", "first"), [("none", "reduce-overhead"), ("default", "reduce-overhead")])
+def test_graphs_come_before_other_ways_to_compile_and_never_later_than_they_were(compiled: str, first: str) -> None:
+    goal = goal_of(msgspec.structs.replace(COMMON, compile=compiled), cpus=16)
+    before, after = one_by_one(goal), graphs_first(one_by_one(goal))
+    ways = [each.value for each in after if each.switch == "compile"]
+    assert ways[0] == first
+    assert sorted(each.name for each in before) == sorted(each.name for each in after)
+    places = [next(at for at, each in enumerate(order) if each.value == first) for order in (before, after)]
+    assert places[1] <= places[0]
 
 
 def test_switches_that_would_be_taken_back_do_not_put_the_data_off() -> None:
