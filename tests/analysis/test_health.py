@@ -200,6 +200,13 @@ def test_gpus_of_different_kinds_need_a_fixed_order() -> None:
     assert unusual(well_but(machine_gpus=(GPU, other), cuda_device_order="PCI_BUS_ID")) == []
 
 
+def test_cpus_that_others_are_busy_on_are_a_note() -> None:
+    finding = only(well_but(other_cpu_share=0.31))
+    assert (finding.level, finding.subject) == ("note", "other work")
+    assert finding.text.startswith("others take 31 % of the CPUs: ")
+    assert unusual(well_but(other_cpu_share=0.04)) == []
+
+
 def test_a_quota_below_the_online_cpus_is_a_note_until_threads_are_limited() -> None:
     cpus = UsableCpus(value=2.5, binding="the cgroup's quota of 2.5 CPUs", online=16, affinity=16, quota=2.5)
     finding = only(well_but(cpus=cpus))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from traindyno.machine.other_work import OtherWork
+from traindyno.machine.other_work import OtherWork, others_now
 from traindyno.machine.process_tree import ProcessTree
 from traindyno.machine.readings import CpuClock
 
@@ -57,3 +57,9 @@ def test_a_kernel_that_does_not_count_tells_nothing() -> None:
 
 def test_another_process_begins_anew() -> None:
     assert seen(3.0, [0.0, 1.0], pids=(7, 8)) is None
+
+
+@pytest.mark.parametrize(("busy", "share"), [(3.0, 0.75), (9.0, 1.0), (None, None)])
+def test_a_short_look_tells_what_everybody_else_takes(busy: float | None, share: float | None) -> None:
+    told = others_now(lambda: KnownClock(busy), lambda seconds: None)
+    assert told == (None if share is None else pytest.approx(share, abs=0.01))

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
+from traindyno.analysis.cautions import BUSY_FROM
 from traindyno.analysis.health_gpu import examine_cuda, examine_gpus
 from traindyno.core.machine import DiskSpace, DoctorFacts, Finding
-from traindyno.core.units import format_bytes
+from traindyno.core.units import format_bytes, format_percent
 
 GIBIBYTE = 2**30
 SMALLEST_SHARED_BYTES = GIBIBYTE
@@ -19,7 +20,7 @@ UNLIMITED_OPEN_FILES = 2**62
 def examine(facts: DoctorFacts) -> tuple[Finding, ...]:
     """Every finding about the machine, in the order in which to read them."""
     chapters: tuple[Callable[[DoctorFacts], Iterator[Finding]], ...] = (
-        _versions, examine_cuda, examine_gpus, _cpus, _memory, _swap, _shared_memory, _open_files, _disks,
+        _versions, examine_cuda, examine_gpus, _cpus, _other_work, _memory, _swap, _shared_memory, _open_files, _disks,
     )  # fmt: skip
     return tuple(finding for chapter in chapters for finding in chapter(facts))
 
@@ -49,6 +50,22 @@ def _cpus(facts: DoctorFacts) -> Iterator[Finding]:
         subject="cpus",
         text=f"{text}, while {cpus.online} are online: libraries that count those start too many threads",
         remedy=f"export OMP_NUM_THREADS={threads}",
+    )
+
+
+def _other_work(facts: DoctorFacts) -> Iterator[Finding]:
+    share = facts.other_cpu_share
+    if share is None:
+        return
+    text = f"others take {format_percent(share, 0)} of the CPUs"
+    if share < BUSY_FROM:
+        yield Finding(level="ok", subject="other work", text=text)
+        return
+    yield Finding(
+        level="note",
+        subject="other work",
+        text=f"{text}: what computes, loads or launches on them is slower, and differs from trial to trial",
+        remedy="see who it is (ps aux --sort=-%cpu | head) and wait; in a virtual machine it may be another one",
     )
 
 

@@ -133,6 +133,7 @@ class DoctorFacts(Record, frozen=True):
     omp_num_threads: int | None = None
     cuda_visible_devices: str | None = None
     cuda_device_order: str | None = None
+    other_cpu_share: float | None = None
 
 
 class Finding(Record, frozen=True):

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +16,7 @@ from traindyno.machine.files import whole_number
 from traindyno.machine.gpu import GpuReader
 from traindyno.machine.limits import open_files
 from traindyno.machine.memory import file_system_space, host_memory
+from traindyno.machine.other_work import others_now
 
 
 def doctor_facts(
@@ -23,6 +24,7 @@ def doctor_facts(
     reader: GpuReader,
     root: Path = SYSTEM_ROOT,
     environment: Mapping[str, str] | None = None,
+    others: Callable[[], float | None] = others_now,
 ) -> DoctorFacts:
     """The facts of a check-up. No GPU work of ours runs meanwhile, so every process on a GPU is foreign."""
     environment = os.environ if environment is None else environment
@@ -42,6 +44,7 @@ def doctor_facts(
         omp_num_threads=whole_number(environment.get("OMP_NUM_THREADS")),
         cuda_visible_devices=environment.get("CUDA_VISIBLE_DEVICES"),
         cuda_device_order=environment.get("CUDA_DEVICE_ORDER"),
+        other_cpu_share=others(),
     )
 
 

@@ -10,6 +10,18 @@ from collections.abc import Callable
 from traindyno.machine.process_tree import ProcessTree
 from traindyno.machine.readings import INTERVAL_SECONDS, CpuClock
 
+LOOK_SECONDS = 0.5
+
+
+def others_now(
+    cpu_clock: Callable[[], CpuClock] = CpuClock, pause: Callable[[float], None] = time.sleep
+) -> float | None:
+    """The share of the CPUs that everybody but this process takes right now; null where the kernel does not tell."""
+    clock, ours = cpu_clock(), time.process_time()
+    pause(LOOK_SECONDS)
+    busy, ours = clock.busy_seconds(LOOK_SECONDS), time.process_time() - ours
+    return None if busy is None else min(1.0, max(0.0, busy - ours) / (LOOK_SECONDS * clock.cpus))
+
 
 class OtherWork:
     """Looks whenever `tick` finds that a second has passed, and adds up who was busy meanwhile."""
