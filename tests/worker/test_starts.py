@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from traindyno.analysis.switch_starts import excess_seconds
 from traindyno.core.loading import Feed, Supply
 from traindyno.core.records import Budget, Measurement, Settings, TrialKind, TrialSpec, WorkloadSpec
 from traindyno.worker.devices import open_device
@@ -16,6 +15,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 SLOW_SECONDS = 0.2
 SLOW_STEPS = 4
+FAST_SECONDS = 0.002
 JOB = f"""
     import itertools, pathlib, time, torch
     from torch import nn
@@ -33,7 +33,7 @@ JOB = f"""
         def step(model, batch):
             number = next(numbers)
             pathlib.Path(__file__).with_name("steps").write_text(str(number))
-            time.sleep({SLOW_SECONDS} if number <= {SLOW_STEPS} else 0.002)
+            time.sleep({SLOW_SECONDS} if number <= {SLOW_STEPS} else {FAST_SECONDS})
             return model(batch[0]).square().mean()
         return Workload(model=nn.Linear(6, 2), dataset=Zeros(), training_step=step)
 """
@@ -43,11 +43,15 @@ JOB = f"""
 def test_every_slow_step_at_the_start_is_in_what_starting_takes_longer(
     tmp_path: Path, kind: TrialKind, supply: Supply
 ) -> None:
-    """As where CUDA graphs are recorded: that is in the second step, and not in the first."""
+    """As where CUDA graphs are recorded: that is in the second step, and not in the first.
+
+    Steps that sleep never take less, so that what is asked for holds on a busy machine too.
+    """
     started = run(tmp_path, kind, supply)
-    assert excess_seconds(started) > 0.9 * SLOW_STEPS * SLOW_SECONDS
-    assert started.first_step_seconds < 2 * SLOW_SECONDS
-    assert min(block.steps for block in started.blocks[-8:]) > 5
+    fast_steps = 1 + started.warm_up_steps - SLOW_STEPS
+    assert fast_steps >= 0
+    least = SLOW_STEPS * SLOW_SECONDS + fast_steps * FAST_SECONDS
+    assert started.first_step_seconds + started.warm_up_seconds >= least
 
 
 def test_every_step_is_either_the_first_or_of_the_warm_up_or_in_a_counted_block(tmp_path: Path) -> None:

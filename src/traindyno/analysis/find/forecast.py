@@ -32,7 +32,8 @@ def parts_of(findings: Findings, setup: Setup, step_seconds: float | None = None
     """The parts of a way to train; null as long as its supplier or its step is not known, or told.
 
     A probe without the model says nothing of the step and of the way to the device; these are the baseline's then. What
-    launching a step takes is known of the probe's step, and taken for the same share of any other.
+    launching a step takes is known of the probe's step, and taken for the same share of any other. Batches that are
+    pinned, and were not when they were probed, take the share of the way's time that an anatomy has seen.
     """
     first, probe = findings.probes.get(supplier_of(findings.baseline)), findings.probes.get(supplier_of(setup))
     step_seconds = step_seconds or findings.resident_seconds(setup.settings)
@@ -48,7 +49,7 @@ def parts_of(findings: Findings, setup: Setup, step_seconds: float | None = None
         parts,
         batch_size=setup.settings.batch_size,
         load_seconds=grown * parts.load_seconds,
-        transfer_seconds=grown * parts.transfer_seconds,
+        transfer_seconds=grown * parts.transfer_seconds * _moved_in(findings, setup, first),
         hand_off_seconds=max(1.0, grown) * parts.hand_off_seconds,
         batch_bytes=None if parts.batch_bytes is None else round(grown * parts.batch_bytes),
         step_seconds=step_seconds,
@@ -65,9 +66,17 @@ def forecast_seconds(
 
 
 def _with_step(parts: LoaderParts, share: float) -> LoaderParts:
-    """The same with a step that takes a share of what it takes."""
+    """The same with a step that takes a share of what it takes, and as small a share of the way to the device.
+
+    Where the step is about to become faster, its batches are about to be pinned.
+    """
     step = None if parts.step_seconds is None else share * parts.step_seconds
-    return msgspec.structs.replace(parts, step_seconds=step, launch_seconds=share * parts.launch_seconds)
+    return msgspec.structs.replace(
+        parts,
+        step_seconds=step,
+        launch_seconds=share * parts.launch_seconds,
+        transfer_seconds=share * parts.transfer_seconds,
+    )
 
 
 def best_seconds(findings: Findings, setup: Setup, counts: Sequence[int], faster: float = 1.0) -> float | None:
@@ -150,6 +159,17 @@ def _fed(findings: Findings, setup: Setup) -> list[TrialRecord]:
 
 def _but_workers(settings: Settings) -> tuple[Settings, bool, int]:
     return step_settings(settings), settings.pin_memory, settings.prefetch_factor
+
+
+def _moved_in(findings: Findings, setup: Setup, probe: TrialRecord) -> float:
+    """How many times as long a batch takes to the device as it took in the probe; the same where that is not known."""
+    pinned, was_pinned = setup.settings.pin_memory, probe.spec.settings.pin_memory
+    told = [record.measurement.anatomy for record in findings.anatomies.values() if record.measurement is not None]
+    for each in (anatomy for anatomy in told if anatomy is not None and pinned != was_pinned):
+        seconds = {transfer.pinned: transfer.seconds for transfer in each.transfers}
+        if seconds.get(True) and seconds.get(False):
+            return seconds[pinned] / seconds[was_pinned]
+    return 1.0
 
 
 def _with_model(probe: TrialRecord) -> bool:
