@@ -73,6 +73,7 @@ def test_a_budget_that_ends_early_still_tells_the_noise(tmp_path: Path) -> None:
     assert "traindyno resume" in completed.stderr
 
 
+@pytest.mark.slow
 def test_real_digits_have_a_noise_scale_of_tens(tmp_path: Path) -> None:
     asked = ("--curve-sizes", "16,64", "--repeats", "1", "--trial-seconds", "0.3s", "--seeds", "2", "--epochs", "3")
     completed = run(tmp_path, "noise-scale", *asked, "--device", "cpu", "--no-report", "--json")

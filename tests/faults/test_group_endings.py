@@ -62,6 +62,7 @@ def test_the_rank_that_failed_is_named_with_its_own_cause(
     assert processes_left_after_two_seconds() == []
 
 
+@pytest.mark.slow
 def test_a_rank_that_hangs_is_named_with_the_place_where_it_stands(runner: LocalRunner) -> None:
     failure = failure_of(runner, "hangs", silence_seconds=3.0)
     assert failure.outcome is Outcome.HANG

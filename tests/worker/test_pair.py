@@ -201,6 +201,7 @@ def test_finished_batches_from_host_memory_can_feed_both_arms(runner: LocalRunne
     assert len({step["inputs"] for step in steps}) > 2
 
 
+@pytest.mark.slow
 def test_a_spawned_trial_measures_a_pair_too(job: Path) -> None:
     runner = LocalRunner(WORKER_ENTRY, Deadlines(start_up=60, trial=60), spawn=True)
     try:

@@ -87,6 +87,7 @@ def weights_in(folder: Path) -> dict[str, torch.Tensor]:
     return weights
 
 
+@pytest.mark.slow
 def test_a_rank_that_is_killed_is_named_and_ends_the_run(runner: LocalRunner, tmp_path: Path):
     record = runner.run(replace(LONG, checkpoints=str(tmp_path)), Killer(), None)
     assert record.outcome is Outcome.KILLED
