@@ -25,7 +25,8 @@ class ProcessTree:
             self._processes = _by_all_of_the_machine(self.pid)
             return
         found = (self._known.get(pid) or _process(pid) for pid in (self.pid, *descendants_of(self.pid)))
-        self._processes = [process for process in found if process is not None and _runs(process)]
+        # A number may belong to another process by now; then it does not run.
+        self._processes = [process for process in found if process is not None and process.is_running()]
         self._known = {process.pid: process for process in self._processes}
 
     @property
@@ -64,14 +65,6 @@ def _process(pid: int) -> psutil.Process | None:
         return psutil.Process(pid)
     except psutil.Error:
         return None
-
-
-def _runs(process: psutil.Process) -> bool:
-    """Whether it is still the process that had this number, and not another one that got it since."""
-    try:
-        return bool(process.is_running())
-    except psutil.Error:
-        return False
 
 
 def _cpu_seconds(process: psutil.Process) -> float | None:

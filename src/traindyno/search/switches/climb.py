@@ -96,11 +96,14 @@ class Climb:
         """Whether its switch gained so much that to do without it is not worth a slow start."""
         if not any(starts_slowly(self._findings, each) for each in self.held):
             return False
-        alone, told = self._findings.effect(partner), [rung for rung in self._findings.rungs if rung.ratio]
-        added = [rung for rung in told if rung.kept and partner.switch in {each.switch for each in rung.added}]
-        left_out = [rung for rung in told if rung.instead_of == partner and not rung.added]
-        gains = [1.0 if alone is None else alone[0], *(rung.ratio or 1.0 for rung in added)]
-        return max([*gains, *(1 / (rung.ratio or 1.0) for rung in left_out)]) >= GAINED_MUCH
+        alone = self._findings.effect(partner)
+        gains = [1.0 if alone is None else alone[0]]
+        for rung in self._findings.rungs:
+            if rung.ratio is not None and rung.kept and any(each.switch == partner.switch for each in rung.added):
+                gains.append(rung.ratio)
+            elif rung.ratio is not None and rung.instead_of == partner and not rung.added:
+                gains.append(1 / rung.ratio)
+        return max(gains) >= GAINED_MUCH
 
     def _others_again(self) -> Trying[None]:
         """What is no partner and was refused, on top of what starts slowly, which may have been wanting.
