@@ -12,6 +12,7 @@ from search.fake_switches import arm
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.analysis.switch_effects import (
     effect_of,
+    is_calm,
     is_noisy,
     memory_ratio,
     pair_apart,
@@ -68,6 +69,38 @@ def test_a_lone_pair_of_a_noisy_switch_has_that_switch_s_spread() -> None:
     assert effect_of([pair(1.05)], spread)[1][0] > 1.0
     assert effect_of([pair(1.05)], spread, kin=[calm[0]])[1][0] > 1.0
     assert effect_of([pair(1.05)], spread, kin=[noisy])[1][0] < 1.0
+
+
+def test_calm_pairs_among_restless_ones_are_judged_by_themselves_and_hold_the_truth() -> None:
+    """As where the host limits all but what runs as a graph."""
+    chance = random.Random(3)
+    held = shown = shown_by_pool = 0
+    for _ in range(400):
+        restless = [[pair(math.exp(chance.gauss(0, 0.1)), half=0.1) for _ in range(2)] for _ in range(15)]
+        calm = [pair(1.03 * math.exp(chance.gauss(0, 0.003)), half=0.003) for _ in range(3)]
+        assert is_calm(calm, [each for group in restless for each in group])
+        spread = pooled_spread([*restless, calm])
+        low, high = effect_of(calm, spread, calm=True)[1]
+        held += low <= 1.03 <= high
+        shown += low > 1.0
+        shown_by_pool += effect_of(calm, spread)[1][0] > 1.0
+    assert held / 400 > 0.93
+    assert shown / 400 > 0.9
+    assert shown_by_pool == 0
+
+
+def test_pairs_are_calm_only_if_all_are_and_others_are_there_to_compare_with() -> None:
+    restless = [pair(1.0, half=0.1), pair(1.0, half=0.08), pair(1.0, half=0.12)]
+    assert is_calm([pair(1.0, half=0.02)], restless)
+    assert not is_calm([pair(1.0, half=0.02), pair(1.0, half=0.05)], restless)
+    assert not is_calm([pair(1.0, half=math.inf)], restless)
+    assert not is_calm([pair(1.0, half=0.02)], [])
+    assert not is_calm([pair(1.0, half=0.02)], [pair(1.0, half=math.inf)])
+
+
+def test_a_lone_calm_pair_still_has_the_spread_of_the_others() -> None:
+    spread = pooled_spread([[pair(1.0, half=0.1), pair(1.1, half=0.1)], [pair(1.0, half=0.1), pair(0.95, half=0.1)]])
+    assert effect_of([pair(1.05)], spread, calm=True) == effect_of([pair(1.05)], spread)
 
 
 def test_processes_that_ran_apart_are_not_pooled_with_pairs_that_took_turns() -> None:

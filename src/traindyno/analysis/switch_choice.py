@@ -17,6 +17,8 @@ The limit was chosen on simulated step times.
 """
 SLOW_START_SECONDS = 10.0
 """Beyond what the baseline needs: compiling, or trying out kernels."""
+WORTH_A_SLOW_START = 1.01
+"""What gains less alone is not worth a trial that starts slowly."""
 MOST_SINGLES = 3
 """Of so many single switches that look fastest, the next is measured again where fresh pairs refute the one before."""
 
@@ -46,11 +48,16 @@ def is_faster(findings: Findings, candidate: Candidate) -> bool:
 
 
 def may_combine(findings: Findings, candidate: Candidate) -> bool:
-    """Faster alone, or a partner that does no great harm alone. Copies are not made where others are measured."""
+    """Faster alone, or a partner that does no great harm alone. Copies are not made where others are measured.
+
+    What starts slowly and is no partner must be worth that.
+    """
     effect = findings.effect(candidate)
     if effect is None or not candidate.recommendable or candidate.supply != "resident":
         return False
-    return effect[1][0] > 1.0 or (candidate.partner and effect[0] > HARMLESS)
+    if candidate.partner:
+        return effect[1][0] > 1.0 or effect[0] > HARMLESS
+    return effect[1][0] > 1.0 and (effect[0] >= WORTH_A_SLOW_START or not starts_slowly(findings, candidate))
 
 
 def climbing_order(findings: Findings) -> tuple[Candidate, ...]:

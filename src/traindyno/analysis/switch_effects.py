@@ -3,7 +3,8 @@
 Two or three pairs of one switch say little about how far processes differ. All switches of a study together say it
 well, if it is taken to be alike for all: their spreads are pooled, on logarithms. One pair that was disturbed must not
 widen all other intervals, so the pooled spread is that of the usual pair, and each interval reaches to its own pairs.
-A switch that is noisier than the others by far is judged by its own pairs, of which it needs one more.
+A switch that is noisier than the others by far is judged by its own pairs, of which it needs one more. So are pairs that
+are calmer by far: where the host limits the step, its neighbours move all that it launches, and nothing of a graph.
 """
 
 import math
@@ -25,6 +26,8 @@ MEDIAN_EFFICIENCY = 0.37
 LEAST_FOR_MEDIAN = 6
 NOISY = 3.0
 """Pairs that differ by more than so many pooled deviations are of a switch that is noisier than the others."""
+CALM = 0.25
+"""Pairs whose own turns leave open less than this share of what is usual are calmer than the others."""
 
 
 class Spread(Record, frozen=True):
@@ -65,16 +68,30 @@ def is_noisy(pairs: Sequence[Pair], spread: Spread) -> bool:
     return any(abs(contrast) > most for contrast in _contrasts(pairs))
 
 
-def effect_of(pairs: Sequence[Pair], spread: Spread, kin: Sequence[Sequence[Pair]] = ()) -> tuple[float, Interval]:
+def is_calm(pairs: Sequence[Pair], others: Iterable[Pair]) -> bool:
+    """Whether the turns of each of these vary by far less than those of the usual pair.
+
+    That says nothing of how far these pairs differ from each other, so that their own interval stays an honest one.
+    """
+    own, usual = _halves(pairs), _halves(others)
+    return len(own) == len(pairs) and bool(usual) and max(own) <= CALM * median(usual)
+
+
+def effect_of(
+    pairs: Sequence[Pair], spread: Spread, kin: Sequence[Sequence[Pair]] = (), calm: bool = False
+) -> tuple[float, Interval]:
     """The median ratio and its 95 % interval, at least as wide as what the pairs' own blocks leave open.
 
     `kin` are groups of other pairs that share a setting with these: where one of them is noisy, these are taken to be.
+    Where these are `calm` and several, what others differ by does not count against them.
     """
     logarithms = [math.log(pair.ratio) for pair in pairs]
     mean = math.fsum(logarithms) / len(pairs)
     reach = max(abs(value - mean) for value in logarithms)
-    own = _own_spread(pairs, spread, kin)
-    half = max(_between(spread, len(pairs)), _between(own, len(pairs)), _within(pairs, spread), reach)
+    between = max(_between(each, len(pairs)) for each in (spread, _own_spread(pairs, spread, kin)))
+    if calm and len(pairs) > 1:
+        between = min(between, _between(_spread_by_squares(list(_contrasts(pairs))), len(pairs)))
+    half = max(between, _within(pairs, spread), reach)
     ratio = math.exp(median(logarithms))
     if half > LARGEST_HALF:
         return ratio, UNKNOWN
@@ -100,10 +117,16 @@ def _within(pairs: Sequence[Pair], spread: Spread) -> float:
 
     A pair too short to have an interval of its own says nothing; where there is no other, all is possible.
     """
-    known = [pair.ci95 for pair in pairs if 0 < pair.ci95[0] <= pair.ci95[1] < math.inf]
+    known = _halves(pairs)
     if not known:
         return 0.0 if spread.degrees_of_freedom else math.inf
-    return math.hypot(*(math.log(high / low) / 2 for low, high in known)) / len(known)
+    return math.hypot(*known) / len(known)
+
+
+def _halves(pairs: Iterable[Pair]) -> list[float]:
+    """Half of what the turns of each pair leave open, on logarithms, where they leave an interval at all."""
+    ends = [pair.ci95 for pair in pairs]
+    return [math.log(high / low) / 2 for low, high in ends if 0 < low <= high < math.inf]
 
 
 def pair_apart(baseline: Measurement, candidate: Measurement) -> Pair:

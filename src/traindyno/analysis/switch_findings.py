@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from traindyno.analysis.switch_candidates import Candidate
-from traindyno.analysis.switch_effects import Spread, effect_of, is_noisy, pooled_spread
+from traindyno.analysis.switch_effects import Spread, effect_of, is_calm, is_noisy, pooled_spread
 from traindyno.analysis.switch_losses import LossCheck
 from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
@@ -89,16 +89,20 @@ class Findings:
             return None
         alone = [self.singles[member] for member in members if member in self.singles]
         kin = [each.pairs for each in alone if each is not tried and each.apart == tried.apart]
-        return effect_of(tried.pairs, self._spread(tried), kin)
+        return effect_of(tried.pairs, self._spread(tried), kin, calm=self.calm(tried))
 
     def noisy(self, tried: Tried) -> bool:
         """Whether pairs differ by far more than those of other switches."""
         return is_noisy(tried.pairs, self._spread(tried))
 
-    def _spread(self, tried: Tried) -> Spread:
-        """How far pairs differ from process to process, by all switches that were tried alone, and by these pairs.
+    def calm(self, tried: Tried) -> bool:
+        """Whether the turns of these pairs vary by far less than those of the switches alone."""
+        return is_calm(tried.pairs, [pair for pairs in self._others(tried) for pair in pairs])
 
-        Pairs that took turns and processes that ran apart are not alike.
-        """
-        others = [each.pairs for each in self.singles.values() if each is not tried and each.apart == tried.apart]
-        return pooled_spread((*others, tried.pairs))
+    def _spread(self, tried: Tried) -> Spread:
+        """How far pairs differ from process to process, by all switches that were tried alone, and by these pairs."""
+        return pooled_spread((*self._others(tried), tried.pairs))
+
+    def _others(self, tried: Tried) -> list[tuple[Pair, ...]]:
+        """The pairs of other switches alone. Those that took turns and processes that ran apart are not alike."""
+        return [each.pairs for each in self.singles.values() if each is not tried and each.apart == tried.apart]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
-from traindyno.analysis.switch_choice import is_faster, starts_slowly
+from traindyno.analysis.switch_choice import WORTH_A_SLOW_START, is_faster, starts_slowly
 from traindyno.analysis.switch_findings import Findings, Members, Rung, Tried
 from traindyno.core.records import TrialSpec
 from traindyno.search.replaying import Trying
@@ -21,7 +21,7 @@ from traindyno.search.switches.trying import compare
 MOST_PAIRS = 16
 """With what starts quickly, and again with everything."""
 WORTH_A_SECOND = 1.02
-GAINED_MUCH, WORTH_A_SLOW_START = 1.2, 1.01
+GAINED_MUCH = 1.2
 
 
 class Climb:
@@ -93,9 +93,13 @@ class Climb:
                 yield from self._attempt((), members, instead_of=partner)
 
     def _stays(self, partner: Candidate) -> bool:
-        """Whether its switch gained so much that to do without it is not worth a slow start."""
-        if not any(starts_slowly(self._findings, each) for each in self.held):
+        """Whether to do without it is not worth a slow start: it gained much, or on top of what starts slowly here."""
+        slow = self._slow_ones(self.held)
+        if not slow:
             return False
+        added = [rung for rung in self._findings.rungs if rung.kept and partner in rung.added]
+        if partner not in slow and any(self._slow_ones(rung.members) == slow for rung in added):
+            return True
         alone = self._findings.effect(partner)
         gains = [1.0 if alone is None else alone[0]]
         for rung in self._findings.rungs:
@@ -104,6 +108,9 @@ class Climb:
             elif rung.ratio is not None and rung.instead_of == partner and not rung.added:
                 gains.append(1 / rung.ratio)
         return max(gains) >= GAINED_MUCH
+
+    def _slow_ones(self, members: Members) -> set[Candidate]:
+        return {each for each in members if starts_slowly(self._findings, each)}
 
     def _others_again(self) -> Trying[None]:
         """What is no partner and was refused, on top of what starts slowly, which may have been wanting.
@@ -162,16 +169,23 @@ class Climb:
         return f"{names_of(added)} in place of {instead_of.name}" if added else f"without {instead_of.name}"
 
     def _compare(self, members: Members, reason: str) -> Trying[Tried]:
-        """One pair, and a second where the first promises something but does not show it, or a switch is noisy."""
+        """One pair, and more where it promises something but does not show it, or a switch is noisy."""
         settings, against = (all_applied(each, self._template.settings) for each in (members, self.held))
-        first = yield from compare(self._template, settings, against, "resident", 0, reason)
-        effect = self._findings.compared(first, members)
-        if effect is None or first.apart or effect[0] <= WORTH_A_SECOND:
-            return first
-        if effect[1][0] > 1.0 and not self._noisy(members):
-            return first
-        second = yield from compare(self._template, settings, against, "resident", 1, f"{reason}, once more")
-        return first.and_then(second)
+        tried = yield from compare(self._template, settings, against, "resident", 0, reason)
+        while self._wants_another(tried, members):
+            again = len(tried.pairs)
+            more = yield from compare(self._template, settings, against, "resident", again, f"{reason}, once more")
+            tried = tried.and_then(more)
+        return tried
+
+    def _wants_another(self, tried: Tried, members: Members) -> bool:
+        """A second pair may show what one does not; a third only where these pairs are judged by themselves."""
+        effect, count = self._findings.compared(tried, members), len(tried.pairs)
+        if effect is None or tried.apart or effect[0] <= WORTH_A_SECOND:
+            return False
+        if effect[1][0] > 1.0:
+            return count == 1 and self._noisy(members)
+        return count == 1 or (count == 2 and self._findings.calm(tried))
 
     def _noisy(self, members: Members) -> bool:
         """Whether one of the members, or of what they are compared with, was noisy alone."""
