@@ -3,8 +3,9 @@
 Two or three pairs of one switch say little about how far processes differ. All switches of a study together say it
 well, if it is taken to be alike for all: their spreads are pooled, on logarithms. One pair that was disturbed must not
 widen all other intervals, so the pooled spread is that of the usual pair, and each interval reaches to its own pairs.
-A switch that is noisier than the others by far is judged by its own pairs, of which it needs one more. So are pairs that
-are calmer by far: where the host limits the step, its neighbours move all that it launches, and nothing of a graph.
+A switch that is noisier than the others by far is judged by its own pairs, of which it needs one more. So are pairs
+that are calmer by far: where the host limits the step, its neighbours move all that it launches, and nothing of a
+graph.
 """
 
 import math
