@@ -15,6 +15,7 @@ from traindyno.core.errors import TraindynoError
 from traindyno.core.events import Notice
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord, TrialSpec
+from traindyno.runner.protocol import Runner, Watcher
 from traindyno.store.ledger import Lease
 
 LEASE_SECONDS = 120.0
@@ -69,6 +70,14 @@ class Attempt:
             conditions=record.conditions if record.conditions.machine is not None else watcher.conditions(),
             series=record.series or watcher.series(),
         )
+
+    def run_beside(self, runner: Runner, watcher: Watcher) -> TrialRecord:
+        """The trial's end on another runner, while others run on theirs: what the machine does meanwhile tells nothing.
+
+        Not for trials that go on from checkpoints.
+        """
+        record = runner.run(self._here(self.spec), watcher, self.log)
+        return msgspec.structs.replace(_with_log(record, self.log), spec=self.spec)
 
     def keep(self, record: TrialRecord) -> None:
         """Commit the result; the state of a run that is over is of no use any more."""

@@ -1,6 +1,6 @@
 """Driving a study: ask the strategy, run the trial, commit its outcome, and so on until there is an answer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -12,6 +12,7 @@ from traindyno.app.cut_short import kept_beside, new_notes, run_seconds, without
 from traindyno.app.held_study import HeldStudy, failed_answer
 from traindyno.app.places import check_plans_here, place_to_go_on
 from traindyno.app.preparing import PREPARING
+from traindyno.app.together import Company, lanes_for, run_together
 from traindyno.app.workshop import Workshop
 from traindyno.core.errors import TraindynoError
 from traindyno.core.events import Notice, StudyStarted, TrialFinished, TrialStarted
@@ -40,6 +41,7 @@ class Study(HeldStudy):
         self._again = {record.spec.key for record in committed} - {record.spec.key for record in self._done}
         self._cut_short = [record for record in committed if record.outcome is Outcome.INTERRUPTED]
         self._resumed = len(self._done)
+        self._alone: set[str] = set()
         super().__init__(workshop, row, context, title)
 
     @property
@@ -60,16 +62,50 @@ class Study(HeldStudy):
         history = [record for record in self._done if belongs(record)]
         of_others = len(self._done) - len(history)
         while self.cut is None and (proposal := strategy.ask(history)) is not None:
-            record = self._measure(
-                msgspec.structs.replace(proposal, expected_trials=of_others + proposal.expected_trials)
-            )
-            if record is None:
+            proposal = msgspec.structs.replace(proposal, expected_trials=of_others + proposal.expected_trials)
+            if (records := self._measured(proposal)) is None:
                 break
-            history.append(record)
-            self._done.append(record)
-            if stops(record):
-                raise TrialFailedError(record)
+            for record in records:
+                history.append(record)
+                self._done.append(record)
+                if stops(record):
+                    raise TrialFailedError(record)
         return history
+
+    def _measured(self, proposal: Proposal) -> Iterable[TrialRecord] | None:
+        """What is proposed, and what may run beside it where there is room; null where the study is cut."""
+        wanted = [each for each in (proposal, *proposal.beside) if each.spec.key not in self._alone]
+        if len(wanted) > 1 and wanted[0] is proposal and (lanes := lanes_for(self.workshop, self._done)) > 1:
+            return self._together(wanted, lanes)
+        record = self._measure(proposal)
+        return None if record is None else (record,)
+
+    def _together(self, proposals: Sequence[Proposal], lanes: int) -> Iterator[TrialRecord]:
+        """Trials that are not timed, at once. What does not end well is left to be run alone."""
+        ordinal = len(self._done) + 1
+        held = [self._leased(each, number) for number, each in enumerate(proposals, start=ordinal)]
+        view = Company(self._context.emit, proposals, ordinal)
+
+        def tick() -> None:
+            view.tick()
+            for attempt in held if view.renew_is_due() else ():
+                self._renew(attempt.lease)
+
+        try:
+            for attempt, told in run_together(tuple(held), lanes, self._stopped, tick):
+                record = self._placed(told)
+                if record.ok:
+                    held.remove(attempt)
+                    attempt.keep(record)
+                    self._gained = True
+                else:
+                    self._alone.add(attempt.spec.key)
+                view.ended(record, self._remaining(proposals[0].expected_trials, record))
+                if record.ok:
+                    yield record
+        finally:
+            for attempt in held:
+                attempt.give_back()
 
     def _measure(self, proposal: Proposal) -> TrialRecord | None:
         """One proposal, run until it has an ending that says something about the settings."""
@@ -89,7 +125,8 @@ class Study(HeldStudy):
         raise AssertionError("the last attempt always returns")
 
     def _attempt(self, proposal: Proposal) -> TrialRecord:
-        attempt, ordinal = self._leased(proposal), len(self._done) + 1
+        ordinal = len(self._done) + 1
+        attempt = self._leased(proposal, ordinal)
         expected = max(proposal.expected_trials, ordinal)
         self._context.emit(
             TrialStarted(ordinal=ordinal, expected_trials=expected, spec=proposal.spec, reason=proposal.reason)
@@ -101,9 +138,9 @@ class Study(HeldStudy):
         )
         return record
 
-    def _leased(self, proposal: Proposal) -> Attempt:
+    def _leased(self, proposal: Proposal, ordinal: int) -> Attempt:
         """The proposed trial in our own hands."""
-        ledger, ordinal = self.workshop.ledger, len(self._done) + 1
+        ledger = self.workshop.ledger
         goes_on = proposal.spec.checkpoints is not None or proposal.spec.key in self._again
         trial_id = ledger.enqueue(self.row.id, proposal.spec, ordinal)
         lease = ledger.lease(trial_id, self._owner, LEASE_SECONDS, goes_on=goes_on)
@@ -124,6 +161,10 @@ class Study(HeldStudy):
         except NowhereToRunError as error:
             raise NowhereToRunError(error.message, f"when there is one, go on with `{self.resume_command}`") from error
         self._note_cut(record)
+        return self._placed(record)
+
+    def _placed(self, record: TrialRecord) -> TrialRecord:
+        """The record with the machine, if the study was begun on another."""
         if self._place is None:
             return record
         conditions = msgspec.structs.replace(record.conditions, machine=self._place)

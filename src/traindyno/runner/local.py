@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 from traindyno.core.codec import encode
 from traindyno.core.outcomes import Outcome
@@ -43,15 +44,24 @@ class LocalRunner:
         self._spawn = spawn
         self._preload = preload
         self._link: KeeperLink | None = None
-        self._cache: str | None = None
+        self._scratch: str | None = None
+        self._shared_cache: str | None = None
 
     def warm_up(self) -> None:
         """Start the keeper now, so that its imports run while the caller does something else."""
         if self._link is None:
-            self._cache = tempfile.mkdtemp(prefix="traindyno-compiled-")
-            self._link = KeeperLink(
-                self._preload, self._spawn, self._deadlines.start_up, compile_cache(self._cache), self._cache
-            )
+            self._scratch = tempfile.mkdtemp(prefix="traindyno-compiled-")
+            variables = compile_cache(self._shared_cache or self._scratch)
+            self._link = KeeperLink(self._preload, self._spawn, self._deadlines.start_up, variables, self._scratch)
+
+    def sibling(self) -> Self:
+        """Another runner of the same kind, for a trial beside this one's; what either compiles, both can use.
+
+        It is to be closed first.
+        """
+        other = type(self)(self._entry, self._deadlines, spawn=self._spawn, preload=self._preload)
+        other._shared_cache = self._shared_cache or self._scratch
+        return other
 
     def run(self, spec: TrialSpec, watcher: Watcher, log_path: Path | None) -> TrialRecord:
         self.warm_up()
@@ -68,9 +78,9 @@ class LocalRunner:
         if self._link is not None:
             self._link.close()
             self._link = None
-        if self._cache is not None:
-            shutil.rmtree(self._cache, ignore_errors=True)
-            self._cache = None
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch = None
 
 
 def compile_cache(folder: str) -> dict[str, str]:

@@ -7,20 +7,33 @@ the history does not have is the next one: a study cut at any point goes on as i
 from collections.abc import Generator, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from traindyno.core.base import Record
 from traindyno.core.records import TrialRecord, TrialSpec
+from traindyno.search.strategy import Proposal
 
 T = TypeVar("T")
 
 
 class Wanted(Record, frozen=True):
-    """A trial and why it is wanted."""
+    """A trial and why it is wanted.
+
+    `beside` are others that will be wanted whatever it tells. None of them is timed, so that they may run at once.
+    """
 
     spec: TrialSpec
     reason: str
+    beside: tuple["Wanted", ...] = ()
 
 
 Trying = Generator[Wanted, TrialRecord, T]
+
+
+def proposal_of(wanted: Wanted, expected_trials: int) -> Proposal:
+    """What to ask for, with what may run beside it."""
+    others = tuple(proposal_of(each, expected_trials) for each in wanted.beside)
+    return Proposal(spec=wanted.spec, reason=wanted.reason, expected_trials=expected_trials, beside=others)
 
 
 def replay(study: Trying[None], history: Sequence[TrialRecord]) -> Wanted | None:
@@ -32,4 +45,5 @@ def replay(study: Trying[None], history: Sequence[TrialRecord]) -> Wanted | None
             wanted = study.send(record)
     except StopIteration:
         return None
-    return wanted
+    beside = tuple(each for each in wanted.beside if each.spec.key not in done)
+    return msgspec.structs.replace(wanted, beside=beside) if beside != wanted.beside else wanted

@@ -10,11 +10,15 @@ from traindyno.core.records import TrialRecord, TrialSpec
 
 
 class Proposal(Record, frozen=True):
-    """The next trial, why it is wanted, and the current guess of how many trials the study takes in all."""
+    """The next trial, why it is wanted, and the current guess of how many trials the study takes in all.
+
+    `beside` are further trials that are wanted whatever this one tells; none of them is timed, nor is this one.
+    """
 
     spec: TrialSpec
     reason: str
     expected_trials: int
+    beside: tuple["Proposal", ...] = ()
 
 
 class Strategy(Protocol):

@@ -3,8 +3,10 @@
 import math
 from collections.abc import Sequence
 
+import msgspec
+
 from traindyno.analysis.switch_candidates import Candidate, all_applied
-from traindyno.analysis.switch_choice import may_combine
+from traindyno.analysis.switch_choice import may_combine, starts_slowly
 from traindyno.analysis.switch_findings import Findings, Members
 from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall, loss_spread
 from traindyno.core.outcomes import Outcome
@@ -35,31 +37,41 @@ class Checking:
             if (note := self._reason_not(findings, candidate)) is not None:
                 findings.checks[candidate] = LossCheck(note=note)
         left = [candidate for candidate in self._candidates if candidate not in findings.checks]
+        to_come = self._first_of(findings, left)
         if left:
-            yield from self._baseline(findings)
+            yield from self._baseline(findings, to_come)
         if loss_spread(findings.baseline_losses) is None:
             findings.checks |= dict.fromkeys(left, LossCheck(note="the baseline's own losses are not known"))
             return
         for candidate in left:
-            settings = candidate.applied(self._template.settings)
-            findings.checks[candidate] = yield from self._check(findings, settings, f"the losses with {candidate.name}")
+            settings, reason = candidate.applied(self._template.settings), _with(candidate)
+            findings.checks[candidate] = yield from self._check(findings, settings, reason, to_come)
 
-    def _baseline(self, findings: Findings) -> Trying[None]:
-        for seed in range(SEEDS):
-            record = yield self._wanted(self._template.settings, f"the baseline's losses, seed {seed}", seed)
+    def _first_of(self, findings: Findings, candidates: Sequence[Candidate]) -> tuple[Wanted, ...]:
+        """The first look at each of them; what starts slowly comes first, so that the others run meanwhile."""
+        ordered = sorted(candidates, key=lambda candidate: not starts_slowly(findings, candidate))
+        return tuple(self._wanted(each.applied(self._template.settings), _with(each)) for each in ordered)
+
+    def _baseline(self, findings: Findings, to_come: tuple[Wanted, ...]) -> Trying[None]:
+        reasons = [f"the baseline's losses, seed {seed}" for seed in range(SEEDS)]
+        seeds = [self._wanted(self._template.settings, reason, seed) for seed, reason in enumerate(reasons)]
+        for seed, wanted in enumerate(seeds):
+            record = yield _beside(wanted, (*to_come, *seeds[seed + 1 :]))
             if (why := _no_loss(record)) is not None:
                 findings.failed_losses = why
                 return
             findings.baseline_losses.append(_final(record))
             findings.baseline_fall = max(findings.baseline_fall, _fall(record))
 
-    def _check(self, findings: Findings, settings: Settings, reason: str) -> Trying[LossCheck]:
+    def _check(
+        self, findings: Findings, settings: Settings, reason: str, to_come: tuple[Wanted, ...] = ()
+    ) -> Trying[LossCheck]:
         """At the first seed; a difference there may be chance, so that it is looked at again at all of them."""
         finals: list[float] = []
         check = LossCheck()
-        for seed in range(SEEDS):
-            again = f", seed {seed}" if seed else ""
-            record = yield self._wanted(settings, f"{reason}{again}", seed)
+        later = [self._wanted(settings, f"{reason}, seed {seed}", seed) for seed in range(1, SEEDS)]
+        for seed, wanted in enumerate((self._wanted(settings, reason), *later)):
+            record = yield _beside(wanted, (*to_come, *(later[seed:] if seed else ())))
             if record.failure is not None:
                 return _broken(record, record.failure)
             finals.append(_final(record))
@@ -99,6 +111,14 @@ class Checking:
 
     def _wanted(self, settings: Settings, reason: str, seed: int = 0) -> Wanted:
         return Wanted(spec=losses_spec(self._template, settings, self._batch_size, seed), reason=reason)
+
+
+def _with(candidate: Candidate) -> str:
+    return f"the losses with {candidate.name}"
+
+
+def _beside(wanted: Wanted, others: tuple[Wanted, ...]) -> Wanted:
+    return msgspec.structs.replace(wanted, beside=tuple(each for each in others if each.spec != wanted.spec))
 
 
 def _final(record: TrialRecord) -> float:

@@ -8,7 +8,7 @@ from traindyno.analysis.switch_choice import climbing_order, to_confirm
 from traindyno.analysis.switch_findings import Findings, Members, Tried
 from traindyno.core.loading import Supply
 from traindyno.core.records import Settings, TrialRecord, TrialSpec
-from traindyno.search.replaying import Trying, Wanted, replay
+from traindyno.search.replaying import Trying, Wanted, proposal_of, replay
 from traindyno.search.strategy import Proposal
 from traindyno.search.switches.checking import Checking
 from traindyno.search.switches.climb import Climb
@@ -45,7 +45,7 @@ class SwitchesPlan:
         if wanted is None:
             return None
         left = trials_left(findings, self._candidates, self._checking.checked, self._repeats, self._combine)
-        return Proposal(spec=wanted.spec, reason=wanted.reason, expected_trials=len(history) + max(1, left))
+        return proposal_of(wanted, expected_trials=len(history) + max(1, left))
 
     def findings(self, history: Sequence[TrialRecord]) -> Findings:
         """What the trials so far have shown."""
