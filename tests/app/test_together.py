@@ -251,7 +251,8 @@ def test_the_losses_of_real_trials_are_the_same_beside_each_other(store: str, mo
         traindyno.switches("mlp:16", store=store, name=f"by_{lanes}", repeats=1, combine=False, **options)
         with Ledger.open(store) as ledger:
             records = ledger.trials(ledger.study(f"by_{lanes}").id)
-        told = {record.spec.key: record.measurement for record in records if record.spec.kind == "losses"}
-        found.append({key: None if each is None else each.losses for key, each in told.items()})
+        losses = [record for record in records if record.spec.kind == "losses" and record.measurement is not None]
+        told = {(each.spec.seed, each.spec.settings.precision): each.measurement for each in losses}
+        found.append({key: each.losses for key, each in told.items() if each is not None})
     assert len(found[0]) >= 4
     assert found[0] == found[1]
