@@ -256,3 +256,19 @@ def test_the_losses_of_real_trials_are_the_same_beside_each_other(store: str, mo
         found.append({key: each.losses for key, each in told.items() if each is not None})
     assert len(found[0]) >= 4
     assert found[0] == found[1]
+
+
+def test_a_search_looks_at_its_losses_at_once_too(
+    store: str, monkeypatch: pytest.MonkeyPatch, three_lanes: None
+) -> None:
+    original, shared = SimulatedRunner.run, []
+
+    def run(self: SimulatedRunner, spec: TrialSpec, watcher: Watcher, log: Path | None) -> TrialRecord:
+        if threading.current_thread() is not threading.main_thread():
+            shared.append((spec.kind, spec.seed, spec.settings.precision))
+        return original(self, spec, watcher, log)
+
+    patch_run(monkeypatch, run)
+    answer = traindyno.find("torchvision:resnet50", runner="simulated", store=store, batch_size=256)
+    assert answer.recommended.settings["precision"] == "bf16"
+    assert sorted(shared) == [("losses", 0, "bf16"), *(("losses", seed, "fp32") for seed in range(3))]

@@ -30,6 +30,11 @@ class Wanted(Record, frozen=True):
 Trying = Generator[Wanted, TrialRecord, T]
 
 
+def beside(wanted: Wanted, others: Sequence[Wanted]) -> Wanted:
+    """The same trial with what may run at the same time."""
+    return msgspec.structs.replace(wanted, beside=tuple(each for each in others if each.spec != wanted.spec))
+
+
 def proposal_of(wanted: Wanted, expected_trials: int) -> Proposal:
     """What to ask for, with what may run beside it."""
     others = tuple(proposal_of(each, expected_trials) for each in wanted.beside)

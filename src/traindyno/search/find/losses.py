@@ -13,10 +13,11 @@ from traindyno.core.records import Budget, Settings, TrialRecord
 from traindyno.core.setups import step_settings
 from traindyno.search.find.giving_up import give_up
 from traindyno.search.find.hunt import Hunt
-from traindyno.search.replaying import Trying, Wanted
+from traindyno.search.replaying import Trying, Wanted, beside
 from traindyno.search.switches.trying import losses_batch, losses_spec
 
 CHANGES_MOST = "precision"
+_OF_HELD = "the losses of what is held"
 TRIALS_IF_ALIKE = SEEDS + 1
 """The baseline's seeds, and one of what is held."""
 TRIALS_IF_NOT = 2 * SEEDS + 1
@@ -60,15 +61,20 @@ class LossLook:
             give_up(self._findings, compiled, "no time was left to compile what remained, and to look at its loss")
 
     def _baseline_losses(self) -> Trying[None]:
-        for seed in range(len(self._baseline), SEEDS):
-            reason = f"the baseline's losses, seed {seed}"
-            self._baseline.append((yield self._wanted(self._goal.baseline.settings, reason, seed)))
+        seeds = [
+            self._wanted(self._goal.baseline.settings, "the baseline's losses", seed)
+            for seed in range(len(self._baseline), SEEDS)
+        ]
+        held = self._wanted(self._findings.held.settings, _OF_HELD, 0)
+        for number, wanted in enumerate(seeds, start=1):
+            self._baseline.append((yield beside(wanted, (held, *seeds[number:]))))
 
     def _check(self, settings: Settings) -> Trying[LossCheck]:
         """At the first seed; a difference there may be chance, so that it is looked at again at all of them."""
         finals: list[float] = []
         for seed in range(SEEDS):
-            record = yield self._wanted(settings, f"the losses of what is held, seed {seed}", seed)
+            later = [self._wanted(settings, _OF_HELD, each) for each in range(seed + 1, SEEDS)] if seed else []
+            record = yield beside(self._wanted(settings, _OF_HELD, seed), later)
             if record.measurement is None:
                 failure = record.failure
                 note = "the check of its loss failed" if failure is None else f"its losses: {failure.message}"
@@ -87,7 +93,7 @@ class LossLook:
         told = [record.measurement for record in self._baseline if record.measurement is not None]
         return max((loss_fall(each.losses) for each in told), default=0.0)
 
-    def _wanted(self, settings: Settings, reason: str, seed: int) -> Wanted:
+    def _wanted(self, settings: Settings, losses: str, seed: int) -> Wanted:
         parts = math.lcm(self._goal.baseline.settings.accumulation_steps, settings.accumulation_steps)
         if self._steps is None or self._size is None:
             own = self._goal.baseline.settings.batch_size
@@ -95,4 +101,6 @@ class LossLook:
             self._steps = self._purse.loss_steps(TRIALS_IF_NOT)
         template = self._trials.of(self._goal.baseline)
         spec = losses_spec(template, settings, self._size, seed)
-        return Wanted(spec=msgspec.structs.replace(spec, budget=Budget(steps=self._steps)), reason=reason)
+        return Wanted(
+            spec=msgspec.structs.replace(spec, budget=Budget(steps=self._steps)), reason=f"{losses}, seed {seed}"
+        )

@@ -20,7 +20,7 @@ from traindyno.search.find.purse import Purse
 from traindyno.search.find.sides import search_sides, search_sides_again
 from traindyno.search.find.sizes import SizeSearch
 from traindyno.search.find.trials import Trials
-from traindyno.search.replaying import Trying, Wanted, replay
+from traindyno.search.replaying import Trying, Wanted, proposal_of, replay
 from traindyno.search.strategy import Proposal
 
 GRADIENT_NOISE = "gradient noise"
@@ -45,7 +45,7 @@ class FindPlan:
         if wanted is None:
             return None
         left = _trials_left(hunt)
-        return Proposal(spec=wanted.spec, reason=wanted.reason, expected_trials=len(history) + max(1, left))
+        return proposal_of(wanted, expected_trials=len(history) + max(1, left))
 
     def findings(self, history: Sequence[TrialRecord]) -> Findings:
         """What the trials so far have shown."""

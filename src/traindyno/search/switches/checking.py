@@ -3,15 +3,13 @@
 import math
 from collections.abc import Sequence
 
-import msgspec
-
 from traindyno.analysis.switch_candidates import Candidate, all_applied
 from traindyno.analysis.switch_choice import may_combine, starts_slowly
 from traindyno.analysis.switch_findings import Findings, Members
 from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall, loss_spread
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, Settings, TrialRecord, TrialSpec
-from traindyno.search.replaying import Trying, Wanted
+from traindyno.search.replaying import Trying, Wanted, beside
 from traindyno.search.switches.trying import losses_batch, losses_spec
 
 
@@ -56,7 +54,7 @@ class Checking:
         reasons = [f"the baseline's losses, seed {seed}" for seed in range(SEEDS)]
         seeds = [self._wanted(self._template.settings, reason, seed) for seed, reason in enumerate(reasons)]
         for seed, wanted in enumerate(seeds):
-            record = yield _beside(wanted, (*to_come, *seeds[seed + 1 :]))
+            record = yield beside(wanted, (*to_come, *seeds[seed + 1 :]))
             if (why := _no_loss(record)) is not None:
                 findings.failed_losses = why
                 return
@@ -71,7 +69,7 @@ class Checking:
         check = LossCheck()
         later = [self._wanted(settings, f"{reason}, seed {seed}", seed) for seed in range(1, SEEDS)]
         for seed, wanted in enumerate((self._wanted(settings, reason), *later)):
-            record = yield _beside(wanted, (*to_come, *(later[seed:] if seed else ())))
+            record = yield beside(wanted, (*to_come, *(later[seed:] if seed else ())))
             if record.failure is not None:
                 return _broken(record, record.failure)
             finals.append(_final(record))
@@ -115,10 +113,6 @@ class Checking:
 
 def _with(candidate: Candidate) -> str:
     return f"the losses with {candidate.name}"
-
-
-def _beside(wanted: Wanted, others: tuple[Wanted, ...]) -> Wanted:
-    return msgspec.structs.replace(wanted, beside=tuple(each for each in others if each.spec != wanted.spec))
 
 
 def _final(record: TrialRecord) -> float:
