@@ -193,6 +193,22 @@ def test_a_partner_that_gained_in_a_graph_is_not_given_up_there() -> None:
         assert sum(each is not None and each.switch == "memory_format" for each in without) == given_up
 
 
+@pytest.mark.parametrize("lower", [0.5, 0.9])
+def test_tf32_is_not_recommended_beside_lower_precision_whose_products_do_not_use_it(lower: float) -> None:
+    """Whichever of them is held first."""
+
+    def step(settings: Settings) -> float:
+        if settings.precision == "bf16":
+            return lower if is_contiguous(settings) else 0.3
+        return 0.7 if settings.tf32 == "all" and settings.precision == "fp32" else 1.0
+
+    strategy = plan("precision", "tf32", "memory_format")
+    history = run_study(strategy, FakeBench(step, noise=0.0005))
+    assert chosen(strategy, history) == {"precision=bf16", "memory_format=channels_last"}
+    first = strategy.findings(history).rungs[0]
+    assert (first.added[0].switch == "precision") == (lower == 0.9)
+
+
 def test_what_launching_was_in_the_way_of_is_tried_again_on_top_of_graphs() -> None:
     """Beside lower precision the host is the limit, and a fused optimiser gains nothing until it is not."""
 
@@ -297,30 +313,30 @@ def test_what_costs_nothing_but_is_wanted_for_other_reasons_is_never_adopted() -
 
 def test_a_combination_whose_loss_differs_loses_the_switch_that_is_furthest_off() -> None:
     def step(settings: Settings) -> float:
-        return (0.6 if settings.precision == "bf16" else 1.0) * (0.8 if settings.tf32 == "all" else 1.0)
+        return (0.6 if settings.precision == "bf16" else 1.0) * (0.8 if not is_contiguous(settings) else 1.0)
 
     def loss(settings: Settings) -> float:
-        return (0.15 if settings.precision == "bf16" else 0.0) + (0.1 if settings.tf32 == "all" else 0.0)
+        return (0.15 if settings.precision == "bf16" else 0.0) + (0.1 if not is_contiguous(settings) else 0.0)
 
-    strategy = plan("precision", "tf32")
+    strategy = plan("precision", "memory_format")
     findings = strategy.findings(run_study(strategy, FakeBench(step, loss=loss)))
     assert findings.dropped is not None
     assert findings.dropped.name == "precision=bf16"
-    assert [member.name for member in findings.members] == ["tf32=all"]
+    assert [member.name for member in findings.members] == ["memory_format=channels_last"]
 
 
 def test_what_is_left_of_a_combination_does_not_beat_a_faster_single_switch() -> None:
     def switched(settings: Settings) -> tuple[bool, bool, bool]:
-        return settings.precision == "bf16", settings.tf32 == "all", settings.cudnn_benchmark
+        return settings.precision == "bf16", not is_contiguous(settings), settings.cudnn_benchmark
 
     def share(settings: Settings, *each: float) -> float:
         return sum(part for part, on in zip(each, switched(settings), strict=True) if on)
 
-    strategy = plan("precision", "tf32", "cudnn_benchmark")
+    strategy = plan("precision", "memory_format", "cudnn_benchmark")
     bench = FakeBench(lambda s: 1.0 - share(s, 0.5, 0.1, 0.05), loss=lambda s: share(s, 0.19, 0.02, 0.02))
     history = run_study(strategy, bench)
     findings = strategy.findings(history)
-    assert [member.name for member in findings.members] == ["tf32=all", "cudnn_benchmark=on"]
+    assert [member.name for member in findings.members] == ["memory_format=channels_last", "cudnn_benchmark=on"]
     assert chosen(strategy, history) == {"precision=bf16"}
     assert choose(findings).ratio == pytest.approx(2.0, rel=0.02)
     last = [record.spec for record in history[-2:]]

@@ -140,7 +140,8 @@ class Climb:
 
     def _attempt(self, added: Members, members: Members, instead_of: Candidate | None = None) -> Trying[None]:
         """Hold the members if they are faster than what is held; the same two are compared once."""
-        if self._meeting(members, self.held) in self._compared:
+        members = _without_idle_tf32(members)
+        if members == self.held or self._meeting(members, self.held) in self._compared:
             return
         if self._pairs() - self._pairs_before >= MOST_PAIRS:
             self._findings.bounded = True
@@ -194,3 +195,9 @@ class Climb:
     @staticmethod
     def _meeting(members: Members, held: Members) -> frozenset[frozenset[Candidate]]:
         return frozenset((frozenset(members), frozenset(held)))
+
+
+def _without_idle_tf32(members: Members) -> Members:
+    """Products of lower precision do not use TF32: beside it there is nothing to set."""
+    lower = any(each.switch == "precision" and each.value in ("bf16", "fp16") for each in members)
+    return tuple(each for each in members if not (lower and each.switch == "tf32"))
