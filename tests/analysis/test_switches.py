@@ -204,13 +204,17 @@ def test_a_study_cut_before_its_losses_recommends_nothing_that_could_change_them
 
 def test_a_combination_that_cannot_be_made_sound_is_given_up_for_the_best_single_switch() -> None:
     def step(settings: Settings) -> float:
-        return bf16(settings) * (0.8 if settings.tf32 == "all" else 1.0) * (0.9 if settings.cudnn_benchmark else 1.0)
+        return (
+            bf16(settings)
+            * (0.8 if settings.memory_format == "channels_last" else 1.0)
+            * (0.9 if settings.cudnn_benchmark else 1.0)
+        )
 
     def loss(settings: Settings) -> float:
-        changed = (settings.precision == "bf16", settings.tf32 == "all", settings.cudnn_benchmark)
+        changed = (settings.precision == "bf16", settings.memory_format == "channels_last", settings.cudnn_benchmark)
         return 0.15 * sum(changed)
 
-    answer = answer_of(FakeBench(step, loss=loss), "precision", "tf32", "cudnn_benchmark")
+    answer = answer_of(FakeBench(step, loss=loss), "precision", "memory_format", "cudnn_benchmark")
     assert answer.recommended == {"precision": "bf16"}
     assert any("given up" in verdict for verdict in answer.verdicts)
 

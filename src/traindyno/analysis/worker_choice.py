@@ -83,7 +83,7 @@ def choose_count(rates: Sequence[tuple[int, float, Interval]]) -> int:
 
 
 def _contender(estimates: Sequence[Estimate]) -> NextCount | None:
-    """The most promising count among those that may beat the best measured by more than a trial is worth."""
+    """Among those that may beat the best measured by more than a trial is worth, the fewest near the most promising."""
     measured = [estimate for estimate in estimates if estimate.measured]
     limit = (1 - _WORTH_A_TRIAL) * min(estimate.seconds for estimate in measured)
     rivals = [
@@ -93,8 +93,7 @@ def _contender(estimates: Sequence[Estimate]) -> NextCount | None:
     ]
     if not rivals:
         return None
-    rival = min(rivals, key=lambda estimate: (estimate.seconds * NEAR_BEST, estimate.num_workers))
-    return NextCount(num_workers=rival.num_workers, how="goal", reason="may be faster")
+    return NextCount(num_workers=fewest_near_best(rivals).num_workers, how="goal", reason="may be faster")
 
 
 def alike(count: int, other: int) -> bool:
