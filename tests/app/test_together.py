@@ -1,5 +1,6 @@
 """Trials that are not timed, several at once: how many, by whom, and what becomes of those that do not end well."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from traindyno.app import study, together
 from traindyno.app.context import Context
 from traindyno.app.resume import resume
 from traindyno.app.switches import switches as use_case
-from traindyno.app.together import lanes_for
+from traindyno.app.together import beneath, lanes_for
 from traindyno.app.workshop import Workshop
 from traindyno.core.answers import SwitchesAnswer
 from traindyno.core.events import Event, TrialFinished, TrialStarted
@@ -46,7 +47,8 @@ def switches(store: str, name: str | None = None, **options: Any) -> SwitchesAns
 def three_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A simulated machine with room for three, which the product itself never shares."""
     monkeypatch.setattr(study, "lanes_for", lambda workshop, records: 3)
-    monkeypatch.setattr(together, "_runners", lambda workshop, lanes, stack: [workshop.runner] * lanes)
+    monkeypatch.setattr(together, "_runners", lambda workshop, lanes, stack: [beneath(workshop.runner)] * lanes)
+    monkeypatch.setattr(SimulatedRunner, "get_ready", lambda self, watcher: True, raising=False)
 
 
 def kinds(store: str, name: str) -> list[tuple[str, str]]:
@@ -182,8 +184,7 @@ def test_the_seconds_of_trials_that_ran_at_once_sum_up_to_the_time_that_passed(
         records = ledger.trials(ledger.study("shared").id)
     losses = [record.seconds for record in records if record.spec.kind == "losses"]
     assert len(losses) > 4
-    assert 0 < sum(losses) < passed
-    assert min(losses) >= 0
+    assert 0.1 * math.ceil(len(losses) / 3) <= sum(losses) < passed
 
 
 def workshop_of(runner: Any, device: str, cpus: float | None = 16.0) -> Workshop:

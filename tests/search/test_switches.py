@@ -193,6 +193,30 @@ def test_a_partner_that_gained_in_a_graph_is_not_given_up_there() -> None:
         assert sum(each is not None and each.switch == "memory_format" for each in without) == given_up
 
 
+def test_a_value_that_only_beat_another_of_its_switch_is_given_up_where_that_is_faster() -> None:
+    """Lower precision is best without a compiler, and in the way with one."""
+
+    def step(settings: Settings) -> float:
+        compiled = settings.compile != "none"
+        precision = {"fp32": 0.5, "fp16": 0.56, "bf16": 0.53} if compiled else {"fp32": 1.0, "fp16": 0.7, "bf16": 0.85}
+        return precision[settings.precision] * (1.0 if is_contiguous(settings) else 0.9)
+
+    strategy = plan(*PARTNERS)
+    names = chosen(strategy, run_study(strategy, FakeBench(step, start=as_long_as_compiling, noise=0.0005)))
+    assert names in ({"memory_format=channels_last", f"compile={way}"} for way in ("default", "reduce-overhead"))
+
+
+def test_pairs_of_the_combination_are_never_taken_for_fresh_ones() -> None:
+    """Where a single round was asked for, and nothing is held at first."""
+    for seed in range(20):
+        strategy = plan(*PARTNERS, repeats=1)
+        history = run_study(strategy, Restless(lambda s: 0.9, start=as_long_as_compiling, seed=seed))
+        findings = strategy.findings(history)
+        looked_at = {pair.ratio for rung in findings.rungs for pair in rung.tried.pairs}
+        fresh = {pair.ratio for tried in findings.finals.values() for pair in tried.pairs}
+        assert not looked_at & fresh
+
+
 @pytest.mark.parametrize("lower", [0.5, 0.9])
 def test_tf32_is_not_recommended_beside_lower_precision_whose_products_do_not_use_it(lower: float) -> None:
     """Whichever of them is held first."""

@@ -29,6 +29,8 @@ NOISY = 3.0
 """Pairs that differ by more than so many pooled deviations are of a switch that is noisier than the others."""
 CALM = 0.25
 """Pairs whose own turns leave open less than this share of what is usual are calmer than the others."""
+LEAST_BY_THEMSELVES = 3
+"""Two pairs have an interval of thirteen standard errors by themselves."""
 
 
 class Spread(Record, frozen=True):
@@ -72,7 +74,7 @@ def is_noisy(pairs: Sequence[Pair], spread: Spread) -> bool:
 def is_calm(pairs: Sequence[Pair], others: Iterable[Pair]) -> bool:
     """Whether the turns of each of these vary by far less than those of the usual pair.
 
-    That says nothing of how far these pairs differ from each other, so that their own interval stays an honest one.
+    That says nothing of how far these pairs differ from each other, so that an interval of their own is an honest one.
     """
     own, usual = _halves(pairs), _halves(others)
     return len(own) == len(pairs) and bool(usual) and max(own) <= CALM * median(usual)
@@ -84,13 +86,13 @@ def effect_of(
     """The median ratio and its 95 % interval, at least as wide as what the pairs' own blocks leave open.
 
     `kin` are groups of other pairs that share a setting with these: where one of them is noisy, these are taken to be.
-    Where these are `calm` and several, what others differ by does not count against them.
+    Where these are `calm` and three at least, what others differ by does not count against them.
     """
     logarithms = [math.log(pair.ratio) for pair in pairs]
     mean = math.fsum(logarithms) / len(pairs)
     reach = max(abs(value - mean) for value in logarithms)
     between = max(_between(each, len(pairs)) for each in (spread, _own_spread(pairs, spread, kin)))
-    if calm and len(pairs) > 1:
+    if calm and len(pairs) >= LEAST_BY_THEMSELVES:
         between = min(between, _between(_spread_by_squares(list(_contrasts(pairs))), len(pairs)))
     half = max(between, _within(pairs, spread), reach)
     ratio = math.exp(median(logarithms))

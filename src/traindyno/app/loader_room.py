@@ -26,7 +26,7 @@ class RoomyRunner:
     """A runner that refuses a loader for which there is no room. What a batch takes is known once a trial has told."""
 
     def __init__(self, runner: Runner, earlier: Sequence[TrialRecord]) -> None:
-        self._runner = runner
+        self.beneath = runner
         self._earlier = earlier
         self.simulated = runner.simulated
         # What there is on another machine is not known here.
@@ -34,10 +34,10 @@ class RoomyRunner:
 
     def run(self, spec: TrialSpec, watcher: Watcher, log_path: Path | None) -> TrialRecord:
         refused = self._refusal(spec) if self._knows_room else None
-        return refused or self._runner.run(spec, watcher, log_path)
+        return refused or self.beneath.run(spec, watcher, log_path)
 
     def close(self) -> None:
-        self._runner.close()
+        self.beneath.close()
 
     def _refusal(self, spec: TrialSpec) -> TrialRecord | None:
         settings = _workers_of(spec)

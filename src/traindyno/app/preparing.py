@@ -42,7 +42,7 @@ class PreparingRunner:
         seconds_left: Callable[[], float | None],
         records: Sequence[TrialRecord] = (),
     ) -> None:
-        self._runner, self._records = runner, records
+        self.beneath, self._records = runner, records
         self._workload, self._source, self._folder = workload, f"{PREPARED}{folder}", Path(folder).expanduser()
         self._emit, self._seconds_left = emit, seconds_left
         self._ready = runner.simulated
@@ -50,7 +50,7 @@ class PreparingRunner:
 
     def run(self, spec: TrialSpec, watcher: Watcher, log_path: Path | None) -> TrialRecord:
         if self._ready or spec.workload.data != self._source:
-            return self._runner.run(spec, watcher, log_path)
+            return self.beneath.run(spec, watcher, log_path)
         began = time.monotonic()
         try:
             was_there = is_prepared(self._folder, self._workload)
@@ -59,12 +59,12 @@ class PreparingRunner:
             return _failed(spec, error, time.monotonic() - began)
         self._ready = True
         seconds = time.monotonic() - began
-        record = self._runner.run(spec, watcher, log_path)
+        record = self.beneath.run(spec, watcher, log_path)
         record = msgspec.structs.replace(record, seconds=record.seconds + seconds)
         return record if was_there else _noted(record, f"the data was prepared in {format_seconds(seconds)}")
 
     def close(self) -> None:
-        self._runner.close()
+        self.beneath.close()
 
     def _prepare(self, watcher: Watcher) -> None:
         listener = _Telling(self._emit, watcher)

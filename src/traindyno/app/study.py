@@ -1,7 +1,7 @@
 """Driving a study: ask the strategy, run the trial, commit its outcome, and so on until there is an answer."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 
 import msgspec
 
@@ -12,7 +12,7 @@ from traindyno.app.cut_short import kept_beside, new_notes, run_seconds, without
 from traindyno.app.held_study import HeldStudy, failed_answer
 from traindyno.app.places import check_plans_here, place_to_go_on
 from traindyno.app.preparing import PREPARING
-from traindyno.app.together import Company, lanes_for, run_together
+from traindyno.app.together import SURE_IN_COMPANY, Company, lanes_for, run_together
 from traindyno.app.workshop import Workshop
 from traindyno.core.errors import TraindynoError
 from traindyno.core.events import Notice, StudyStarted, TrialFinished, TrialStarted
@@ -36,7 +36,7 @@ class Study(HeldStudy):
         self, workshop: Workshop, row: StudyRow, context: Context, title: str, place: str | None = None
     ) -> None:
         self._place = place
-        committed = workshop.ledger.trials(row.id)
+        committed = _in_order_of_ending(workshop, row)
         self._done = _settled(committed, over=row.state == "done")
         self._again = {record.spec.key for record in committed} - {record.spec.key for record in self._done}
         self._cut_short = [record for record in committed if record.outcome is Outcome.INTERRUPTED]
@@ -72,40 +72,44 @@ class Study(HeldStudy):
                     raise TrialFailedError(record)
         return history
 
-    def _measured(self, proposal: Proposal) -> Iterable[TrialRecord] | None:
+    def _measured(self, proposal: Proposal) -> list[TrialRecord] | None:
         """What is proposed, and what may run beside it where there is room; null where the study is cut."""
         wanted = [each for each in (proposal, *proposal.beside) if each.spec.key not in self._alone]
         if len(wanted) > 1 and wanted[0] is proposal and (lanes := lanes_for(self.workshop, self._done)) > 1:
             return self._together(wanted, lanes)
         record = self._measure(proposal)
-        return None if record is None else (record,)
+        return None if record is None else [record]
 
-    def _together(self, proposals: Sequence[Proposal], lanes: int) -> Iterator[TrialRecord]:
-        """Trials that are not timed, at once. What does not end well is left to be run alone."""
-        ordinal = len(self._done) + 1
-        held = [self._leased(each, number) for number, each in enumerate(proposals, start=ordinal)]
-        view = Company(self._context.emit, proposals, ordinal)
+    def _together(self, proposals: Sequence[Proposal], lanes: int) -> list[TrialRecord]:
+        """Trials that are not timed, at once. What company may have spoilt is left to be run alone."""
+        assert all(each.spec.kind == "losses" for each in proposals), "what is timed runs alone"
+        first, records, held = len(self._done) + 1, list[TrialRecord](), list[Attempt]()
+        company = Company(self._context.emit, proposals, first, lanes)
 
         def tick() -> None:
-            view.tick()
-            for attempt in held if view.renew_is_due() else ():
+            company.tick()
+            for attempt in held if company.renew_is_due() else ():
                 self._renew(attempt.lease)
 
         try:
-            for attempt, told in run_together(tuple(held), lanes, self._stopped, tick):
-                record = self._placed(told)
-                if record.ok:
+            for proposal in proposals:
+                held.append(self._leased(proposal, first + len(held)))
+            with closing(run_together(tuple(held), lanes, self._stopped, tick)) as ends:
+                for attempt, told in ends:
+                    record = self._placed(told)
+                    if record.outcome not in SURE_IN_COMPANY:
+                        self._alone.add(attempt.spec.key)
+                        company.ended(record, None)
+                        continue
                     held.remove(attempt)
                     attempt.keep(record)
+                    records.append(record)
                     self._gained = True
-                else:
-                    self._alone.add(attempt.spec.key)
-                view.ended(record, self._remaining(proposals[0].expected_trials, record))
-                if record.ok:
-                    yield record
+                    company.ended(record, self._remaining(proposals[0].expected_trials, record, len(records)))
         finally:
             for attempt in held:
                 attempt.give_back()
+        return records
 
     def _measure(self, proposal: Proposal) -> TrialRecord | None:
         """One proposal, run until it has an ending that says something about the settings."""
@@ -149,7 +153,7 @@ class Study(HeldStudy):
                 f"trial {ordinal} of study {self.row.name!r} is held by another process",
                 "wait until that run has ended",
             )
-        log = self.workshop.log_folder / self.row.name / f"{ordinal:04d}.log"
+        log = self.workshop.log_folder / self.row.name / f"{trial_id:04d}.log"
         return Attempt(self.workshop, self._context, self.row.name, lease, proposal.spec, log)
 
     def _run(self, attempt: Attempt) -> TrialRecord:
@@ -200,10 +204,10 @@ class Study(HeldStudy):
         before = [earlier for earlier in self._cut_short if earlier.spec.key == record.spec.key]
         return next((earlier for earlier in before if run_seconds(earlier) > run_seconds(record)), None)
 
-    def _remaining(self, expected: int, latest: TrialRecord) -> float:
-        """As trials went so far, but no longer than the time budget."""
+    def _remaining(self, expected: int, latest: TrialRecord, ended: int = 1) -> float:
+        """As trials went so far, but no longer than the time budget; `ended` are those that ended just now."""
         seconds = [record.seconds for record in self._done[self._resumed :]] + [latest.seconds]
-        left = max(0, expected - len(self._done) - 1)
+        left = max(0, expected - len(self._done) - ended)
         needed, allowed = left * sum(seconds) / len(seconds), self.seconds_left
         return needed if allowed is None else min(needed, allowed)
 
@@ -221,6 +225,12 @@ class Study(HeldStudy):
             raise TraindynoError(
                 f"another process has taken over study {self.row.name!r}", f"see `traindyno show {self.row.name}`"
             )
+
+
+def _in_order_of_ending(workshop: Workshop, row: StudyRow) -> list[TrialRecord]:
+    """What the ledger has. Of trials that ran at once, one may have been asked for early and ended last."""
+    moments = workshop.ledger.moments(row.id)
+    return sorted(workshop.ledger.trials(row.id), key=lambda record: moments[record.spec.key])
 
 
 def _settled(committed: list[TrialRecord], over: bool) -> list[TrialRecord]:

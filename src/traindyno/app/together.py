@@ -1,26 +1,31 @@
 """Trials that are not timed, several at once on one GPU: who runs which, and for how many there is room.
 
 A short run that tells its losses spends most of its time on the host: it starts, builds, compiles. What is beside it
-changes nothing of what it tells, so that several share the device, each on a runner of its own. Where one does not end
-well, want of room may be why: its record says nothing, and it is to be run again by itself.
+may change which kernels are chosen, and nothing that matters to its losses, so that several share the device, each on a
+runner of its own. Where one fails, its company may be why: its record says nothing, and it is to be run again by
+itself.
 """
 
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, suppress
 
 import msgspec
 
 from traindyno.app.attempt import Attempt
+from traindyno.app.loader_room import RoomyRunner
+from traindyno.app.preparing import PreparingRunner
 from traindyno.app.watching import RENEW_SECONDS
 from traindyno.app.workshop import Workshop
+from traindyno.core.errors import TraindynoError
 from traindyno.core.events import Emit, TrialFinished, TrialProgress, TrialStarted
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Arm, Measurement, Memory, TrialRecord
+from traindyno.core.units import count_of
 from traindyno.runner.local import LocalRunner
-from traindyno.runner.protocol import Watcher
+from traindyno.runner.protocol import Runner, Watcher
 from traindyno.search.strategy import Proposal
 
 MOST_LANES = 4
@@ -29,13 +34,16 @@ CONTEXT_BYTES = 1 << 30
 """What a process holds on a GPU besides its tensors, and a little more."""
 TICK_SECONDS = 0.2
 
-Ended = tuple[Attempt, TrialRecord | BaseException]
+SURE_IN_COMPANY = (Outcome.OK, Outcome.NONFINITE)
+"""Endings that say the same of a trial whether it was alone or not."""
+
+Ended = tuple[Attempt, TrialRecord] | BaseException
 
 
 def lanes_for(workshop: Workshop, records: Sequence[TrialRecord]) -> int:
     """How many trials may share the device, by what those so far have needed of it; one where that is not known."""
-    runner, machine = workshop.runner, workshop.machine
-    if not isinstance(runner, LocalRunner) or not workshop.bench.device.startswith("cuda"):
+    machine = workshop.machine
+    if not isinstance(beneath(workshop.runner), LocalRunner) or not workshop.bench.device.startswith("cuda"):
         return 1
     told = [memory for record in records if record.measurement for memory in _memories(record.measurement)]
     needed = [each.peak_reserved_bytes for each in told if each.peak_reserved_bytes is not None]
@@ -47,6 +55,13 @@ def lanes_for(workshop: Workshop, records: Sequence[TrialRecord]) -> int:
     return max(1, min(MOST_LANES, by_memory, by_cpus))
 
 
+def beneath(runner: Runner) -> Runner:
+    """The runner itself: what some do before a trial is for loaders and their data, which these trials do not have."""
+    while isinstance(runner, RoomyRunner | PreparingRunner):
+        runner = runner.beneath
+    return runner
+
+
 def _memories(measurement: Measurement) -> list[Memory]:
     pair = measurement.pair
     arms: tuple[Arm, ...] = () if pair is None else (pair.baseline, pair.candidate)
@@ -55,41 +70,56 @@ def _memories(measurement: Measurement) -> list[Memory]:
 
 def run_together(
     attempts: Sequence[Attempt], lanes: int, should_stop: Callable[[], bool], tick: Callable[[], None]
-) -> Iterator[tuple[Attempt, TrialRecord]]:
+) -> Generator[tuple[Attempt, TrialRecord]]:
     """Each attempt with its end, as they end; `tick` is called several times a second meanwhile.
 
-    The seconds of a record are those since the end before it, so that all of them sum up to the time that passed.
+    The seconds of a record are those since the end before it, so that all of them sum up to the time that passed. An
+    error of a lane is raised when all others have ended.
     """
     waiting: queue.SimpleQueue[Attempt] = queue.SimpleQueue()
     for attempt in attempts:
         waiting.put(attempt)
     ended: queue.SimpleQueue[Ended] = queue.SimpleQueue()
-    stop = threading.Event()
+    stop, errors = threading.Event(), list[BaseException]()
     with ExitStack() as stack:
-        for runner in _runners(attempts[0].workshop, min(lanes, len(attempts)), stack):
-            lane = threading.Thread(target=_serve, args=(runner, waiting, ended, stop), daemon=True)
+        for number, runner in enumerate(_runners(attempts[0].workshop, min(lanes, len(attempts)), stack)):
+            lane = threading.Thread(target=_serve, args=(runner, number == 0, waiting, ended, stop), daemon=True)
             lane.start()
             stack.callback(lane.join)
         stack.callback(stop.set)
         last, left = time.monotonic(), len(attempts)
         while left:
-            if should_stop():
-                stop.set()
             tick()
+            if errors or should_stop():
+                stop.set()
+                left -= _emptied(waiting)
             try:
-                attempt, told = ended.get(timeout=TICK_SECONDS)
+                told = ended.get(timeout=TICK_SECONDS)
             except queue.Empty:
                 continue
             if isinstance(told, BaseException):
-                raise told
+                errors.append(told)
+                continue
+            attempt, record = told
             now, left = time.monotonic(), left - 1
-            yield attempt, msgspec.structs.replace(told, seconds=now - last)
+            yield attempt, msgspec.structs.replace(record, seconds=now - last)
             last = now
+    if errors:
+        raise errors[0]
+
+
+def _emptied(waiting: "queue.SimpleQueue[Attempt]") -> int:
+    """How many waited, and no longer do."""
+    count = 0
+    with suppress(queue.Empty):
+        while waiting.get_nowait():
+            count += 1
+    return count
 
 
 def _runners(workshop: Workshop, lanes: int, stack: ExitStack) -> list[LocalRunner]:
     """The study's own runner and some beside it, which are gone when this is over."""
-    own = workshop.runner
+    own = beneath(workshop.runner)
     assert isinstance(own, LocalRunner)
     own.warm_up()
     others = [own.sibling() for _ in range(lanes - 1)]
@@ -101,38 +131,42 @@ def _runners(workshop: Workshop, lanes: int, stack: ExitStack) -> list[LocalRunn
 
 def _serve(
     runner: LocalRunner,
+    is_own: bool,
     waiting: "queue.SimpleQueue[Attempt]",
     ended: "queue.SimpleQueue[Ended]",
     stop: threading.Event,
 ) -> None:
-    """One lane: takes what waits until nothing does. After a request to stop, what waits ends before it began."""
-    while True:
-        try:
-            attempt = waiting.get_nowait()
-        except queue.Empty:
+    """One lane: takes what waits until nothing does. One that cannot start leaves its share to the study's own."""
+    watcher = _Stoppable(stop)
+    attempt = None
+    try:
+        if not runner.get_ready(watcher):
             return
-        try:
-            if stop.is_set():
-                record = TrialRecord(spec=attempt.spec, outcome=Outcome.INTERRUPTED, seconds=0.0)
-            else:
-                record = attempt.run_beside(runner, _Stoppable(stop))
-            ended.put((attempt, record))
-        except BaseException as error:  # noqa: BLE001 - whoever waits for the end of this attempt raises it
-            ended.put((attempt, error))
+        with suppress(queue.Empty):
+            while attempt := waiting.get_nowait():
+                ended.put((attempt, attempt.run_beside(runner, watcher)))
+                attempt = None
+    except BaseException as error:  # noqa: BLE001 - whoever waits for the ends raises it
+        if attempt is not None:
+            ended.put((attempt, TrialRecord(spec=attempt.spec, outcome=Outcome.INFRASTRUCTURE, seconds=0.0)))
+        if is_own or not isinstance(error, TraindynoError):
+            ended.put(error)
 
 
 class Company:
     """What is told of trials that run at once: those that have ended, and one of the others as what runs now."""
 
-    def __init__(self, emit: Emit, proposals: Sequence[Proposal], ordinal: int) -> None:
-        self._emit = emit
+    def __init__(self, emit: Emit, proposals: Sequence[Proposal], ordinal: int, lanes: int) -> None:
+        self._emit, self._lanes = emit, lanes
         self._running = {proposal.spec.key: proposal for proposal in proposals}
+        self._shown: Proposal | None = None
         self._ordinal, self._expected = ordinal, proposals[0].expected_trials
         self._began = self._renewed = time.monotonic()
-        self._start()
+        self._show()
 
     def tick(self) -> None:
-        phase = f"beside {len(self._running) - 1} others" if len(self._running) > 1 else "the last of several"
+        others = min(self._lanes, len(self._running)) - 1
+        phase = f"beside {count_of(others, 'other')}" if others else "the last of several"
         self._emit(TrialProgress(phase=phase, steps=0, seconds=time.monotonic() - self._began))
 
     def renew_is_due(self) -> bool:
@@ -141,29 +175,27 @@ class Company:
         self._renewed = time.monotonic() if is_due else self._renewed
         return is_due
 
-    def ended(self, record: TrialRecord, remaining_seconds: float) -> None:
-        """One that did not end well will be told of when it is run again."""
+    def ended(self, record: TrialRecord, remaining_seconds: float | None) -> None:
+        """One that is to be run again is told of then, and has no time left to tell."""
         del self._running[record.spec.key]
-        if record.ok:
+        if remaining_seconds is not None:
+            ordinal, self._ordinal = self._ordinal, self._ordinal + 1
             self._emit(
                 TrialFinished(
-                    ordinal=self._ordinal,
-                    expected_trials=self._expected,
+                    ordinal=ordinal,
+                    expected_trials=max(self._expected, ordinal),
                     record=record,
                     remaining_seconds=remaining_seconds,
                 )
             )
-            self._ordinal += 1
-        self._start()
+        self._show()
 
-    def _start(self) -> None:
-        if self._running:
-            shown = next(iter(self._running.values()))
-            self._emit(
-                TrialStarted(
-                    ordinal=self._ordinal, expected_trials=self._expected, spec=shown.spec, reason=shown.reason
-                )
-            )
+    def _show(self) -> None:
+        shown = next(iter(self._running.values()), None)
+        if shown is None or shown is self._shown:
+            return
+        self._shown, expected = shown, max(self._expected, self._ordinal)
+        self._emit(TrialStarted(ordinal=self._ordinal, expected_trials=expected, spec=shown.spec, reason=shown.reason))
 
 
 class _Stoppable(Watcher):

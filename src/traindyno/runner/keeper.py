@@ -158,6 +158,7 @@ def main() -> None:
     parser.add_argument("--preload", default="")
     parser.add_argument("--spawn", action="store_true")
     parser.add_argument("--scratch", required=True)
+    parser.add_argument("--runner", type=int, required=True)
     arguments = parser.parse_args()
     adopt_orphans()
     connection = socket.socket(fileno=arguments.socket)
@@ -165,6 +166,10 @@ def main() -> None:
         importlib.import_module(module)
     Keeper(connection, arguments.spawn).serve()
     shutil.rmtree(arguments.scratch, ignore_errors=True)
+    if os.getppid() != arguments.runner:
+        # It was killed, and with it one whose compiled code was ours to use: an import may have made that folder anew.
+        with contextlib.suppress(OSError, KeyError):
+            os.rmdir(os.environ["TORCHINDUCTOR_CACHE_DIR"])
     # Taking the imported modules apart one by one would keep the runner waiting for a second or two.
     os._exit(0)
 

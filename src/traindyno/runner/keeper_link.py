@@ -40,7 +40,8 @@ class KeeperLink:
     ) -> None:
         self._marker = f"{MARKER_NAME}={uuid.uuid4().hex}"
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, "-m", "traindyno.runner.keeper", str(theirs.fileno()), "--scratch", scratch]
+        command = [sys.executable, "-m", "traindyno.runner.keeper", str(theirs.fileno())]
+        command += ["--scratch", scratch, "--runner", str(os.getpid())]
         command += ["--spawn"] if spawn else ["--preload", ",".join(preload)]
         name, _, value = self._marker.partition("=")
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the keeper

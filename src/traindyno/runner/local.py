@@ -50,7 +50,7 @@ class LocalRunner:
     def warm_up(self) -> None:
         """Start the keeper now, so that its imports run while the caller does something else."""
         if self._link is None:
-            self._scratch = tempfile.mkdtemp(prefix="traindyno-compiled-")
+            self._scratch = self._scratch or tempfile.mkdtemp(prefix="traindyno-compiled-")
             variables = compile_cache(self._shared_cache or self._scratch)
             self._link = KeeperLink(self._preload, self._spawn, self._deadlines.start_up, variables, self._scratch)
 
@@ -63,21 +63,34 @@ class LocalRunner:
         other._shared_cache = self._shared_cache or self._scratch
         return other
 
-    def run(self, spec: TrialSpec, watcher: Watcher, log_path: Path | None) -> TrialRecord:
+    def get_ready(self, watcher: Watcher) -> bool:
+        """Wait for the keeper's imports; false when the user or the time budget does not want to wait any longer."""
         self.warm_up()
         assert self._link is not None
-        if not _keeper_ready(self._link, watcher):
+        while not self._link.ready_within(TICK_SECONDS):
+            watcher.tick(time.monotonic(), None)
+            if watcher.should_stop():
+                return False
+        return True
+
+    def run(self, spec: TrialSpec, watcher: Watcher, log_path: Path | None) -> TrialRecord:
+        ready = self.get_ready(watcher)
+        assert self._link is not None
+        if not ready:
             return _record(spec, Ending(status=None, phase="start", killed_for="interrupted", kill_detail=STOPPED), 0.0)
         start = time.monotonic()
         ending = _RunningTrial(self._link, self._entry, spec, self._deadlines, watcher, log_path).follow()
         if ending.keeper_lost:
-            self.close()
+            self._hang_up()
         return _record(spec, ending, time.monotonic() - start)
 
-    def close(self) -> None:
+    def _hang_up(self) -> None:
         if self._link is not None:
             self._link.close()
             self._link = None
+
+    def close(self) -> None:
+        self._hang_up()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
             self._scratch = None
@@ -86,15 +99,6 @@ class LocalRunner:
 def compile_cache(folder: str) -> dict[str, str]:
     """Where torch.compile keeps its work while the runner lives; trials of equal settings share theirs in there."""
     return {"TORCHINDUCTOR_CACHE_DIR": folder, "TRITON_CACHE_DIR": f"{folder}/triton"}
-
-
-def _keeper_ready(link: KeeperLink, watcher: Watcher) -> bool:
-    """Wait for the keeper's imports; false when the user or the time budget does not want to wait any longer."""
-    while not link.ready_within(TICK_SECONDS):
-        watcher.tick(time.monotonic(), None)
-        if watcher.should_stop():
-            return False
-    return True
 
 
 def _record(spec: TrialSpec, ending: Ending, seconds: float) -> TrialRecord:

@@ -20,6 +20,8 @@ from traindyno.search.switches.trying import compare
 
 MOST_PAIRS = 16
 """With what starts quickly, and again with everything."""
+MOST_OF_A_RUNG = 3
+"""A second pair may show what one does not; a third only where these pairs may be judged by themselves."""
 WORTH_A_SECOND = 1.02
 GAINED_MUCH = 1.2
 
@@ -97,8 +99,9 @@ class Climb:
         slow = self._slow_ones(self.held)
         if not slow:
             return False
-        added = [rung for rung in self._findings.rungs if rung.kept and partner in rung.added]
-        if partner not in slow and any(self._slow_ones(rung.members) == slow for rung in added):
+        kept = [rung for rung in self._findings.rungs if rung.kept and rung.instead_of is None]
+        gained_here = any(rung.added == (partner,) and self._slow_ones(rung.members) == slow for rung in kept)
+        if gained_here and partner not in slow:
             return True
         alone = self._findings.effect(partner)
         gains = [1.0 if alone is None else alone[0]]
@@ -180,13 +183,12 @@ class Climb:
         return tried
 
     def _wants_another(self, tried: Tried, members: Members) -> bool:
-        """A second pair may show what one does not; a third only where these pairs are judged by themselves."""
         effect, count = self._findings.compared(tried, members), len(tried.pairs)
         if effect is None or tried.apart or effect[0] <= WORTH_A_SECOND:
             return False
         if effect[1][0] > 1.0:
             return count == 1 and self._noisy(members)
-        return count == 1 or (count == 2 and self._findings.calm(tried))
+        return count == 1 or (count < MOST_OF_A_RUNG and self._findings.calm(tried))
 
     def _noisy(self, members: Members) -> bool:
         """Whether one of the members, or of what they are compared with, was noisy alone."""

@@ -11,7 +11,7 @@ from traindyno.core.records import Settings, TrialRecord, TrialSpec
 from traindyno.search.replaying import Trying, Wanted, proposal_of, replay
 from traindyno.search.strategy import Proposal
 from traindyno.search.switches.checking import Checking
-from traindyno.search.switches.climb import Climb
+from traindyno.search.switches.climb import MOST_OF_A_RUNG, Climb
 from traindyno.search.switches.expecting import trials_left
 from traindyno.search.switches.trying import compare
 
@@ -38,6 +38,8 @@ class SwitchesPlan:
         unchecked = "not asked for" if not check_losses else None if template.workload.mode == "train" else NO_LOSS
         self._checking = Checking(template, self._candidates, unchecked)
         self._repeats = max(1, repeats)
+        # Neither the rounds, with one more for what is noisy, nor the combination have pairs with these numbers.
+        self._first_fresh = max(self._repeats + 1, MOST_OF_A_RUNG)
         self._seed = seed
 
     def ask(self, history: Sequence[TrialRecord]) -> Proposal | None:
@@ -114,5 +116,5 @@ class SwitchesPlan:
             if enough or tried.failure is not None or tried.apart:
                 break
             reason = f"{names_of(members)} against the baseline again"
-            tried = tried.and_then((yield from self._pair(settings, self._repeats + 1 + count, reason)))
+            tried = tried.and_then((yield from self._pair(settings, self._first_fresh + count, reason)))
             findings.finals[members] = tried

@@ -62,8 +62,13 @@ class SameCpus:
         return turn
 
     def _keep_together(self) -> None:
+        """Both or neither: an arm that alone is kept somewhere would be the difference that this is to prevent."""
+        before = [cpus_allowed(arm.pid) for arm in self._arms]
         if self._chosen and all(keep_on(arm.pid, self._chosen) for arm in self._arms):
             self.cpus = self._chosen
+            return
+        for arm, cpus in zip(self._arms, before, strict=True):
+            keep_on(arm.pid, cpus)
 
 
 def threads_of(pid: int) -> dict[int, Thread]:
@@ -96,13 +101,22 @@ def cpus_of(work: Mapping[int, Thread]) -> tuple[int, ...]:
     return tuple(sorted({thread.cpu for thread in work.values() if thread.seconds > 0 and thread.seconds >= least}))
 
 
+def cpus_allowed(pid: int) -> tuple[int, ...]:
+    """Those that a process may be on; none where it is gone."""
+    try:
+        return tuple(os.sched_getaffinity(pid))
+    except OSError:
+        return ()
+
+
 def keep_on(pid: int, cpus: tuple[int, ...]) -> bool:
-    """Keep all threads of a process on these CPUs, and those that they will start; false where that is not allowed."""
+    """Keep all threads of a process on these CPUs, and those that they will start; false where one of them may not."""
+    allowed = True
     for number in threads_of(pid):
         try:
             os.sched_setaffinity(number, cpus)
         except ProcessLookupError:
             continue
         except OSError:
-            return False
-    return True
+            allowed = False
+    return allowed
