@@ -24,6 +24,7 @@ from traindyno.core.records import Failure, Measurement, Memory, Settings, Trial
 from traindyno.core.requests import Bench, SwitchesRequest
 from traindyno.runner.choose import open_runner
 from traindyno.runner.local import LocalRunner
+from traindyno.runner.profile import parse_profile
 from traindyno.runner.protocol import Deadlines, Watcher
 from traindyno.runner.simulated import SimulatedRunner
 from traindyno.search.switches.checking import Checking
@@ -164,6 +165,48 @@ def test_an_error_of_a_lane_ends_the_study_and_gives_back_what_was_held(
         switches(store, "cut")
     patch_run(monkeypatch, original)
     assert resume("cut", Context(store=store)).answer.recommended == switches(store, "whole").recommended
+
+
+class CannotStart(SimulatedRunner):
+    def get_ready(self, watcher: Watcher) -> bool:
+        raise traindyno.TraindynoError("the trial server could not start", "look")
+
+    def run(self, spec: TrialSpec, watcher: Watcher, log_path: Path | None) -> TrialRecord:
+        raise AssertionError("it never started")
+
+
+def test_a_lane_that_cannot_start_leaves_its_share_to_the_others(
+    store: str, monkeypatch: pytest.MonkeyPatch, three_lanes: None
+) -> None:
+    whole = switches(store, "whole")
+    broken = CannotStart(parse_profile(""))
+    monkeypatch.setattr(together, "_runners", lambda workshop, lanes, stack: [beneath(workshop.runner), broken, broken])
+    assert switches(store, "shared").recommended == whole.recommended
+    assert sorted(kinds(store, "shared")) == sorted(kinds(store, "whole"))
+
+
+def test_a_trial_that_was_killed_alone_at_the_end_is_tried_again_when_the_study_is_resumed(
+    store: str, monkeypatch: pytest.MonkeyPatch, three_lanes: None
+) -> None:
+    """Although others were asked for after it."""
+    original = SimulatedRunner.run
+    why = Failure(outcome=Outcome.KILLED, message="killed", remedy="")
+
+    def run(self: SimulatedRunner, spec: TrialSpec, watcher: Watcher, log: Path | None) -> TrialRecord:
+        if spec.kind == "losses" and spec.settings.memory_format == "channels_last":
+            time.sleep(0.4)  # thrice alone: the ledger knows ends by the second
+            return TrialRecord(spec=spec, outcome=why.outcome, seconds=0.1, failure=why)
+        return original(self, spec, watcher, log)
+
+    patch_run(monkeypatch, run)
+    options: dict[str, Any] = {"only": ["memory_format"], "precision": "bf16", "combine": False}
+    assert switches(store, "cut", **options).recommended == {}
+    patch_run(monkeypatch, original)
+    events: list[Event] = []
+    answer = resume("cut", Context(store=store, emit=events.append)).answer
+    again = [event.record.spec for event in events if isinstance(event, TrialFinished)]
+    assert (again[0].kind, again[0].settings.memory_format) == ("losses", "channels_last")
+    assert answer.recommended == {"memory_format": "channels_last"}
 
 
 def test_the_seconds_of_trials_that_ran_at_once_sum_up_to_the_time_that_passed(

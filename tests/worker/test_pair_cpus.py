@@ -97,6 +97,21 @@ def test_where_the_system_does_not_tell_of_threads_arms_are_left_alone(
     assert arms[0].allowed == arms[1].allowed == os.sched_getaffinity(0)
 
 
+def test_where_one_arm_may_not_be_kept_the_other_is_not_either(
+    arms: tuple[SpinningArm, SpinningArm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = os.sched_setaffinity
+
+    def refuse(number: int, wanted: tuple[int, ...]) -> None:
+        if number == arms[1].pid:
+            raise PermissionError(number)
+        original(number, wanted)
+
+    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    assert take_turns(arms, count=4).cpus == ()
+    assert arms[0].allowed == arms[1].allowed == os.sched_getaffinity(0)
+
+
 def test_the_work_of_every_thread_is_seen() -> None:
     stop, numbers = threading.Event(), []
 
