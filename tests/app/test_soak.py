@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from traindyno.app.library import study_document
 from traindyno.app.resume import resume
 from traindyno.app.soak import check_soak, soak, with_time
 from traindyno.core.answers import Document, SoakAnswer
-from traindyno.core.codec import encode
+from traindyno.core.codec import decode
 from traindyno.core.errors import StoppedError, TraindynoError, UsageError
 from traindyno.core.events import Event, TrialFinished, TrialProgress
 from traindyno.core.machine import GpuSample
@@ -85,24 +86,54 @@ def test_an_epoch_of_a_resident_batch_is_as_long_as_the_user_says(store: str) ->
     assert answer.cost_per_epoch == pytest.approx(4.0 * 50_000 / answer.examples_per_second / 3600)
 
 
-def test_throttling_injected_into_a_recording_is_found_when_it_is_replayed(tmp_path: Path) -> None:
-    """A card under load, recorded second by second; from the middle on its clocks fall and the driver says why."""
-    path = tmp_path / "hot.jsonl"
-    busy = GpuSample(index=0, sm_clock_mhz=1980, temperature_celsius=70, power_watts=650.0, utilization_percent=99)
-    cool = msgspec.structs.replace(busy, clock_reasons=())
-    hot = msgspec.structs.replace(
-        busy, sm_clock_mhz=1500, temperature_celsius=88, clock_reasons=("thermal software slowdown",)
-    )
-    path.write_text("\n".join(encode(RecordedLine(sample=cool if at < 150 else hot)) for at in range(300)))
-    readings = Readings(ReplayReader.from_file(path), 0)
-    for at in range(300):
+H200 = Path(__file__).parents[1] / "machine" / "fixtures" / "one_h200.jsonl"
+RESTED_SECONDS = 12
+THROTTLED_FROM = 90
+
+
+def under_load() -> list[GpuSample]:
+    """What an H200 told second by second while it trained, without its rest before."""
+    samples = [decode(line, RecordedLine).sample for line in H200.read_text().splitlines()]
+    return [sample for sample in samples if sample is not None][RESTED_SECONDS:]
+
+
+def replayed(samples: list[GpuSample], speed: Callable[[float], float]) -> SoakAnswer:
+    """A run of made-up steps beside these samples, one a second."""
+    readings = Readings(ReplayReader([RecordedLine(sample=sample) for sample in samples]), 0)
+    for at in range(len(samples)):
         readings.tick(BEGAN + at, None)
-    run = msgspec.structs.replace(
-        record(speed=lambda at: 1.0 if at < 150 else 0.8 - (at - 150) / 3000), series=readings.series()
-    )
-    answer = conclude_soak(request(), run, seconds=300.0)
-    assert answer.throttle.thermal
-    assert answer.throttle.shares["thermal software slowdown"] == pytest.approx(0.5, abs=0.02)
+    run = msgspec.structs.replace(record(seconds=len(samples), speed=speed), series=readings.series())
+    return conclude_soak(request(run_seconds=float(len(samples))), run, seconds=float(len(samples)))
+
+
+def test_an_h200_that_held_its_clocks_is_not_said_to_be_throttled() -> None:
+    answer = replayed(under_load(), lambda at: 1.0)
+    assert answer.throttle.known
+    assert not answer.throttle.thermal
+    assert not answer.throttle.power_cap
+    assert answer.energy_joules_per_example is not None
+    low, high = answer.ranges["temperature_celsius"]
+    assert 45 <= low <= 50
+    assert high == 55
+
+
+@pytest.mark.parametrize("reason", ["thermal software slowdown", "power cap"])
+def test_throttling_injected_into_the_recording_of_an_h200_is_found_when_it_is_replayed(reason: str) -> None:
+    """From the middle on its clocks fall, and the driver says why and counts for how long."""
+    samples, slow = under_load(), 1500
+
+    def throttled(sample: GpuSample, seconds: int) -> GpuSample:
+        counters = dict(sample.throttle_counters or {})
+        counters[reason] = counters.get(reason, 0) + seconds * 10**9
+        return msgspec.structs.replace(
+            sample, sm_clock_mhz=slow, clock_reasons=(reason,), throttle_counters=counters, temperature_celsius=88
+        )
+
+    injected = [throttled(each, at) for at, each in enumerate(samples[THROTTLED_FROM:], start=1)]
+    answer = replayed(samples[:THROTTLED_FROM] + injected, lambda at: 1.0 if at < THROTTLED_FROM else 0.76)
+    thermal = reason.startswith("thermal")
+    assert (answer.throttle.thermal, answer.throttle.power_cap) == (thermal, not thermal)
+    assert answer.throttle.shares[reason] == pytest.approx(len(injected) / len(samples), abs=0.03)
     assert told(answer.verdicts, "Throughput fell all at once, by 2", "the clocks fell from 1980 to 1500 MHz")
 
 

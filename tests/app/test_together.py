@@ -1,9 +1,10 @@
 """Trials that are not timed, several at once: how many, by whom, and what becomes of those that do not end well."""
 
 import math
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ import pytest
 
 import traindyno
 from traindyno.app import study, together
+from traindyno.app.attempt import Attempt
 from traindyno.app.context import Context
 from traindyno.app.resume import resume
 from traindyno.app.switches import switches as use_case
@@ -316,3 +318,27 @@ def test_a_search_looks_at_its_losses_at_once_too(
     answer = traindyno.find("torchvision:resnet50", runner="simulated", store=store, batch_size=256)
     assert answer.recommended.settings["precision"] == "bf16"
     assert sorted(shared) == [("losses", 0, "bf16"), *(("losses", seed, "fp32") for seed in range(3))]
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_losses_share_the_device_and_what_is_timed_does_not(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = []
+
+    def spy(attempts: Sequence[Attempt], lanes: int, *rest: Any) -> Any:
+        shared.append((lanes, {attempt.spec.kind for attempt in attempts}))
+        return together.run_together(attempts, lanes, *rest)
+
+    monkeypatch.setattr(study, "run_together", spy)
+    answer = traindyno.switches(
+        "torchvision:resnet18", store=store, name="real", batch_size=64, only="memory_format", trial_seconds=0.5
+    )
+    checked = [effect.loss_agrees for effect in answer.effects if effect.loss_agrees is not None]
+    assert len(shared) == (1 if checked and (os.cpu_count() or 1) >= 8 else 0)
+    for lanes, found in shared:
+        assert lanes > 1
+        assert found == {"losses"}
+    with Ledger.open(store) as ledger:
+        records = ledger.trials(ledger.study("real").id)
+    assert all(record.ok for record in records)

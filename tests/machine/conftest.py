@@ -157,6 +157,12 @@ def recording() -> Path:
 
 
 @pytest.fixture
+def h200() -> Path:
+    """An H200 read once a second: twelve seconds of rest, then ResNet-50 in bf16 (benchmarks/results, soak)."""
+    return Path(__file__).parent / "fixtures" / "one_h200.jsonl"
+
+
+@pytest.fixture
 def real_gpus() -> Iterator[GpuReader]:
     """The GPUs of this machine through NVML; without one the test is skipped."""
     reader = open_reader()

@@ -114,6 +114,22 @@ def test_a_recorded_gpu_is_read_with_its_energy_and_counters(recording: Path) ->
     assert reading.throttle_counters == {"power cap": 7}
 
 
+def test_what_an_h200_told_is_read_again_with_its_energy_in_step_with_its_power(h200: Path) -> None:
+    reader = ReplayReader.from_file(h200)
+    assert [gpu.name for gpu in reader.gpus()] == ["NVIDIA H200"]
+    readings = taken(Readings(reader, 0), None, [1.06 * at for at in range(181)]).readings
+    busy = [each for each in readings if each.clock_reasons == ()]
+    assert len(readings) == 181
+    assert len(busy) == 169
+    assert {each.clock_reasons for each in readings if each not in busy} == {("gpu idle",)}
+    assert {each.sm_clock_mhz for each in busy[2:]} == {1980}
+    assert max(each.temperature_celsius or 0 for each in readings) == 55
+    joules = (busy[-1].energy_joules or 0.0) - (busy[2].energy_joules or 0.0)
+    watts = sum(each.power_watts or 0.0 for each in busy[2:]) / len(busy[2:])
+    assert joules == pytest.approx(watts * (busy[-1].at - busy[2].at), rel=0.05)
+    assert {name for each in readings for name in each.throttle_counters or ()} >= {"power cap", "thermal slowdown"}
+
+
 def field(number: int, value: int, refused: int = 0) -> SimpleNamespace:
     return SimpleNamespace(fieldId=number, valueType=3, nvmlReturn=refused, value=SimpleNamespace(ullVal=value))
 

@@ -43,6 +43,16 @@ def test_a_recorded_run_is_summed_up_from_its_busy_moments(recording: Path) -> N
     assert conditions.foreign_processes == 0
 
 
+def test_an_h200_under_load_is_summed_up_without_its_rest(h200: Path) -> None:
+    conditions = run(ReplayReader.from_file(h200), 181)
+    assert conditions.samples == 181
+    assert conditions.sm_clock_mhz is not None
+    assert conditions.sm_clock_mhz[1] == 1980
+    assert conditions.sm_clock_mhz[0] > 345
+    assert conditions.temperature_celsius == (35, 55)
+    assert conditions.throttle_reasons == ()
+
+
 def test_an_idle_gpu_was_not_throttled_and_its_clock_means_nothing(recording: Path) -> None:
     conditions = run(ReplayReader.from_file(recording), 1)
     assert conditions.samples == 1
