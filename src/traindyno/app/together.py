@@ -56,7 +56,7 @@ def lanes_for(workshop: Workshop, records: Sequence[TrialRecord]) -> int:
 
 
 def beneath(runner: Runner) -> Runner:
-    """The runner itself: what some do before a trial is for loaders and their data, which these trials do not have."""
+    """The runner itself: what others add is for trials that a loader feeds, or whose data is yet to be prepared."""
     while isinstance(runner, RoomyRunner | PreparingRunner):
         runner = runner.beneath
     return runner
