@@ -105,6 +105,32 @@ def test_what_is_refused_while_launching_is_the_limit_is_tried_again_once_the_st
     assert found.recommended.changes["precision"] == "bf16"
 
 
+def without_units_for_bf16(record: TrialRecord) -> TrialRecord:
+    """As on a GPU that computes bf16 by other means, three times as slowly; fp16 has the loss that it should have."""
+    told, spec = record.measurement, record.spec
+    if told is not None and spec.kind == "losses" and spec.settings.precision == "fp16":
+        losses = tuple(loss - 0.5 for loss in told.losses)
+        return msgspec.structs.replace(record, measurement=msgspec.structs.replace(told, losses=losses))
+    if told is None or told.pair is None or spec.settings.precision != "bf16":
+        return record
+    low, high = told.pair.ci95
+    pair = msgspec.structs.replace(told.pair, ratio=told.pair.ratio / 3, ci95=(low / 3, high / 3))
+    return msgspec.structs.replace(record, measurement=msgspec.structs.replace(told, pair=pair))
+
+
+def test_on_a_gpu_without_units_for_bf16_the_older_precision_is_found() -> None:
+    goal = goal_of(has_data=False)
+    found = answer_of(goal, search(goal, tamper=without_units_for_bf16))
+    assert found.recommended.changes["precision"] == "fp16"
+    assert found.recommended.changes["memory_format"] == "channels_last"
+
+
+def test_fp16_is_left_out_where_bf16_gains_or_the_host_is_the_limit() -> None:
+    goal = goal_of(has_data=False)
+    for history in (search(goal), search(goal, "floor_seconds=0.3", tamper=without_units_for_bf16)):
+        assert not any(record.spec.settings.precision == "fp16" for record in history)
+
+
 def test_a_loss_that_differs_costs_the_precision_its_place() -> None:
     def spoil(record: TrialRecord) -> TrialRecord:
         if record.spec.kind != "losses" or record.spec.settings.precision == "fp32" or record.measurement is None:

@@ -1,9 +1,9 @@
 """The step side: switches, each on top of what is held, in pairs that take turns on resident data.
 
 On a GPU lower precision and channels_last are tried together first, because each alone may gain nothing; what came in
-together is then tried without its second part. The rest follows one at a time, what usually gains most first. A gain
-that may be the difference between two processes is looked at in further pairs. At the end the losses of all that was
-adopted are looked at together.
+together is then tried without its second part. Where bf16 gains nothing so, fp16 has its turn. The rest follows one at
+a time, what usually gains most first. A gain that may be the difference between two processes is looked at in further
+pairs. At the end the losses of all that was adopted are looked at together.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,6 +26,8 @@ from traindyno.search.find.switch_order import (
     BEFORE_DATA,
     COMPILED,
     GRAPHS,
+    OLDER_PRECISION,
+    PRECISION,
     graphs_first,
     is_set,
     one_by_one,
@@ -87,6 +89,7 @@ class StepSearch:
             self._left = one_by_one(self._goal)
             if not any(self._is_held(partner) for partner in partners(self._goal)):
                 yield from self._add_together()
+                yield from self._add_older_precision()
         self._take_up_again()
         if (self._host_share() or 0.0) >= GRAPHS_FROM:
             self._left = graphs_first(self._left)
@@ -130,12 +133,28 @@ class StepSearch:
         self._left = [each for each in fresh if not self._is_held(each)]
         again = {each.name for each in self._left}
         self._findings.attempts = [each for each in self._findings.attempts if each.adopted or each.change not in again]
-        for member in [each for each in partners(self._goal) if each in self._findings.members]:
+        for member in [each for each in self._partners if each in self._findings.members]:
             yield from self._without(member)
+
+    @property
+    def _partners(self) -> tuple[Candidate, ...]:
+        """With the precision that is held, if that is the older one."""
+        is_older = self._findings.held.settings.precision == OLDER_PRECISION
+        return partners(self._goal, OLDER_PRECISION if is_older else PRECISION)
+
+    def _add_older_precision(self) -> Trying[None]:
+        """Where lower precision gained nothing although launching is not the limit, the GPU may not know that one."""
+        together = partners(self._goal, OLDER_PRECISION)
+        tried = any(each.trials and PRECISION in each.change for each in self._findings.attempts)
+        held = self._findings.held.settings.precision
+        if not together or not tried or held in (PRECISION, OLDER_PRECISION):
+            return
+        if (self._host_share() or 0.0) < HOST_MATTERS and self._affords(together) and (yield from self._add(together)):
+            yield from self._without(together[-1])
 
     def _add_together(self) -> Trying[None]:
         """Both partners; once a step is compiled again, and one of them by itself where launching was in its way."""
-        together, spoiling = partners(self._goal), self._findings.spoiling
+        together, spoiling = self._partners, self._findings.spoiling
         sound = [each for each in together if (each.switch, each.value) not in spoiling]
         missing = tuple(partner for partner in sound if not self._is_held(partner))
         if not missing or (len(missing) < len(together) and (self._host_share() or 0.0) < HOST_MATTERS):

@@ -6,7 +6,9 @@ from traindyno.analysis.switch_candidates import Candidate
 from traindyno.core.records import Settings
 from traindyno.search.find.goal import Goal
 
-TOGETHER = (("precision", "bf16"), ("memory_format", "channels_last"))
+PRECISION, OLDER_PRECISION = "bf16", "fp16"
+"""What to try first, and where that gains nothing: GPUs older than Ampere have no units for bf16."""
+TOGETHER = ("precision", "memory_format")
 """On a GPU each alone may gain nothing."""
 
 ON_GPU = ("precision", "memory_format", "pin_memory", "compile", "optimizer_kernel", "cudnn_benchmark", "tf32")
@@ -15,17 +17,17 @@ BEFORE_DATA = ("precision", "memory_format", "pin_memory", "compile")
 """After these the data are searched: they may change the step a lot, and a pair takes longest once it is compiled."""
 COMPILED, GRAPHS = "default", "reduce-overhead"
 """Compiling, and compiling that also records the kernels of a step, to launch them as one."""
-LEFT_TO_SWITCHES = (("tf32", "none"), ("optimizer_kernel", "loop"), ("precision", "fp16"))
+LEFT_TO_SWITCHES = (("tf32", "none"), ("optimizer_kernel", "loop"), ("precision", OLDER_PRECISION))
 """Slower than what torch does by itself; or, of fp16, no faster than bf16 once compiled, with its loss to be scaled.
 
 Not compiled, fp16 was faster on an H200 by a quarter (ResNet-50, batch 256, channels last).
 """
 
 
-def partners(goal: Goal) -> tuple[Candidate, ...]:
+def partners(goal: Goal, precision: str = PRECISION) -> tuple[Candidate, ...]:
     """The switches to begin with together; nothing where there are not two."""
-    allowed = {(candidate.switch, candidate.value): candidate for candidate in _allowed(goal)}
-    found = tuple(allowed[partner] for partner in TOGETHER if partner in allowed)
+    values = dict(zip(TOGETHER, (precision, "channels_last"), strict=True))
+    found = tuple(candidate for candidate in _usable(goal) if values.get(candidate.switch) == candidate.value)
     return found if goal.on_gpu and len(found) == len(TOGETHER) else ()
 
 
@@ -59,12 +61,15 @@ def _order(goal: Goal) -> tuple[str, ...]:
 
 
 def _allowed(goal: Goal) -> list[Candidate]:
+    return [each for each in _usable(goal) if (each.switch, each.value) not in LEFT_TO_SWITCHES]
+
+
+def _usable(goal: Goal) -> list[Candidate]:
     return [
         candidate
         for candidate in goal.candidates
         if candidate.skipped_because is None
         and candidate.recommendable
         and candidate.switch in _order(goal)
-        and (candidate.switch, candidate.value) not in LEFT_TO_SWITCHES
         and goal.may_change(candidate.switch)
     ]
