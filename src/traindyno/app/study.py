@@ -83,7 +83,9 @@ class Study(HeldStudy):
     def _together(self, proposals: Sequence[Proposal], lanes: int) -> list[TrialRecord]:
         """Trials that are not timed, at once. What company may have spoilt is left to be run alone."""
         assert all(each.spec.kind == "losses" for each in proposals), "what is timed runs alone"
-        first, records, held = len(self._done) + 1, list[TrialRecord](), list[Attempt]()
+        first = len(self._done) + 1
+        records: list[TrialRecord] = []
+        held: list[Attempt] = []
         company = Company(self._context.emit, proposals, first, lanes)
 
         def tick() -> None:

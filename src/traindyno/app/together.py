@@ -1,9 +1,9 @@
 """Trials that are not timed, several at once on one GPU: who runs which, and for how many there is room.
 
-A short run that tells its losses spends most of its time on the host: it starts, builds, compiles. What is beside it
-may change which kernels are chosen, and nothing that matters to its losses, so that several share the device, each on a
-runner of its own. Where one fails, its company may be why: its record says nothing, and it is to be run again by
-itself.
+A short run that tells its losses leaves most of the device idle: it starts, builds, compiles, and its batch is small.
+What is beside it may change which kernels are chosen, and nothing that matters to its losses, so that several share the
+device, each on a runner of its own. Where one fails, its company may be why: its record says nothing, and it is to be
+run again by itself.
 """
 
 import queue

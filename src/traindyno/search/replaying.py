@@ -19,7 +19,7 @@ T = TypeVar("T")
 class Wanted(Record, frozen=True):
     """A trial and why it is wanted.
 
-    `beside` are others that will be wanted whatever it tells. None of them is timed, so that they may run at once.
+    `beside` are others that will be wanted too, unless it fails. None of them is timed, so that they may run at once.
     """
 
     spec: TrialSpec
@@ -50,5 +50,4 @@ def replay(study: Trying[None], history: Sequence[TrialRecord]) -> Wanted | None
             wanted = study.send(record)
     except StopIteration:
         return None
-    beside = tuple(each for each in wanted.beside if each.spec.key not in done)
-    return msgspec.structs.replace(wanted, beside=beside) if beside != wanted.beside else wanted
+    return beside(wanted, [each for each in wanted.beside if each.spec.key not in done])

@@ -145,7 +145,7 @@ class StepSearch:
     def _add_older_precision(self) -> Trying[None]:
         """Where lower precision gained nothing although launching is not the limit, the GPU may not know that one."""
         together = partners(self._goal, OLDER_PRECISION)
-        tried = any(each.trials and PRECISION in each.change for each in self._findings.attempts)
+        tried = any(record.spec.settings.precision == PRECISION for _, record in self._findings.log)
         held = self._findings.held.settings.precision
         if not together or not tried or held in (PRECISION, OLDER_PRECISION):
             return

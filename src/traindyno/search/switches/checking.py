@@ -51,10 +51,10 @@ class Checking:
         return tuple(self._wanted(each.applied(self._template.settings), _with(each)) for each in ordered)
 
     def _baseline(self, findings: Findings, to_come: tuple[Wanted, ...]) -> Trying[None]:
-        reasons = [f"the baseline's losses, seed {seed}" for seed in range(SEEDS)]
-        seeds = [self._wanted(self._template.settings, reason, seed) for seed, reason in enumerate(reasons)]
-        for seed, wanted in enumerate(seeds):
-            record = yield beside(wanted, (*to_come, *seeds[seed + 1 :]))
+        settings, reason = self._template.settings, "the baseline's losses"
+        seeds = [self._wanted(settings, f"{reason}, seed {seed}", seed) for seed in range(SEEDS)]
+        for number, wanted in enumerate(seeds, start=1):
+            record = yield beside(wanted, (*to_come, *seeds[number:]))
             if (why := _no_loss(record)) is not None:
                 findings.failed_losses = why
                 return

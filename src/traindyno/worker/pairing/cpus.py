@@ -1,8 +1,8 @@
 """Both arms of a pair on the same CPUs, where the step is on a GPU.
 
-There the host only launches. Where that limits the step, CPUs are not alike on a machine that is shared: pairs of
-settings that launch the same were seen to differ by a third for as long as they lived. Only one arm computes at any
-time, so that both can have the CPUs that the system chose for the baseline.
+There the host only launches. Where that limits the step and the machine is shared, two processes with settings that
+launch the same were seen to differ by a third for as long as they lived, most likely by the CPUs that they were on.
+Only one arm computes at any time, so that both can have the CPUs that the system chose for the baseline.
 """
 
 import contextlib
