@@ -181,7 +181,13 @@ def test_a_lane_that_cannot_start_leaves_its_share_to_the_others(
     store: str, monkeypatch: pytest.MonkeyPatch, three_lanes: None
 ) -> None:
     whole = switches(store, "whole")
-    broken = CannotStart(parse_profile(""))
+    broken, original = CannotStart(parse_profile("")), SimulatedRunner.run
+
+    def run(self: SimulatedRunner, spec: TrialSpec, watcher: Watcher, log: Path | None) -> TrialRecord:
+        time.sleep(0.05)  # so that the others have failed long before all is done
+        return original(self, spec, watcher, log)
+
+    patch_run(monkeypatch, run)
     monkeypatch.setattr(together, "_runners", lambda workshop, lanes, stack: [beneath(workshop.runner), broken, broken])
     assert switches(store, "shared").recommended == whole.recommended
     assert sorted(kinds(store, "shared")) == sorted(kinds(store, "whole"))
