@@ -68,6 +68,13 @@ def test_a_count_that_may_be_faster_than_the_best_is_tried() -> None:
     assert following.num_workers == 8
 
 
+def test_of_counts_that_promise_the_same_the_fewest_are_tried() -> None:
+    promising = [estimate(4, 0.0502, 0.01), estimate(8, 0.0501, 0.01), estimate(12, 0.05, 0.01)]
+    following = next_count([estimate(1, 0.2, measured=True), *promising], 2, load_first=False)
+    assert following is not None
+    assert following.num_workers == 4
+
+
 def test_counts_that_cannot_be_faster_are_left() -> None:
     assert next_count([estimate(4, 0.1, measured=True), estimate(8, 0.11, 0.05)], 2, load_first=False) is None
 
