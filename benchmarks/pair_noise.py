@@ -1,17 +1,14 @@
-"""How far do pairs of equal settings differ from 1? With both arms kept on the same CPUs, and left to the system.
+"""How far do pairs of equal settings differ from 1, and do their intervals hold it?
 
-Where the host limits the step, CPUs are not alike on a machine that is shared. On a GPU `traindyno` keeps both arms of
-a pair on the same CPUs; here that is switched off for every other pair. Both ways take turns in random order, and each
-pair is of fresh processes. The result is written after every pair, and `--also` goes on where an earlier run was cut.
+Each pair is of fresh processes, and sizes take turns in random order. The result is written after every pair, and
+`--also` goes on where an earlier run was cut.
 
     python benchmarks/pair_noise.py [--model torchvision:resnet50] [--sizes 32,256] [--pairs 10] [--also earlier.json]
 """
 
 import argparse
 import math
-import os
 import random
-from pathlib import Path
 from typing import Any
 
 import results
@@ -20,18 +17,8 @@ from traindyno.core.records import Budget, Pair, Settings, TrialSpec, WorkloadSp
 from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
 from traindyno.runner.protocol import Deadlines, Watcher
-from traindyno.worker import main as worker
 
-WAYS = {"same CPUs": WORKER_ENTRY, "left to the system": f"{Path(__file__).stem}:run_apart"}
 Row = dict[str, Any]
-
-
-def run_apart(document: str, descriptor: int) -> int:
-    """A trial whose arms are on whichever CPUs the system gives each of them."""
-    from traindyno.worker.pairing import cpus
-
-    cpus.MOST_BUSY = 0.0
-    return worker.run(document, descriptor)
 
 
 def measure(runner: LocalRunner, options: argparse.Namespace, size: int, number: int) -> Pair:
@@ -58,7 +45,7 @@ def summarise(row: Row) -> None:
     row |= {"usual_error": median(errors), "largest_error": max(errors), "covered": covered}
     row |= {"usual_half_width": median(halves) if halves else None}
     print(
-        f"batch {row['batch_size']:4d} {row['way']:20} {len(errors)} pairs: usually off by {row['usual_error']:.1%}, "
+        f"batch {row['batch_size']:4d}: {len(errors)} pairs, usually off by {row['usual_error']:.1%}, "
         f"at most {row['largest_error']:.1%}; {covered} of their intervals hold 1",
         flush=True,
     )
@@ -72,31 +59,27 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--trial-seconds", type=float, default=1.5)
     results.continues(parser)
-    options = parser.parse_args()
-    if options.device == "cpu":
-        parser.error("arms that compute on the CPU are never kept together: give a GPU")
-    return options
+    return parser.parse_args()
 
 
 def main() -> None:
     options = parse()
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    name = f"pair_noise_{'cpu' if options.device == 'cpu' else 'gpu'}"
     rows: list[Row] = results.earlier_rows(options.also) or [
-        {"batch_size": size, "way": way, "pairs": []} for size in options.sizes for way in WAYS
+        {"batch_size": size, "pairs": []} for size in options.sizes
     ]
-    runners = {way: LocalRunner(entry, Deadlines()) for way, entry in WAYS.items()}
+    runner = LocalRunner(WORKER_ENTRY, Deadlines())
     for number in range(options.pairs):
         for row in random.Random(number).sample(rows, len(rows)):
             if len(row["pairs"]) > number:
                 continue
-            pair = measure(runners[row["way"]], options, row["batch_size"], number)
-            row["pairs"].append({"ratio": pair.ratio, "ci95": pair.ci95, "turns": pair.turns, "cpus": pair.cpus})
-            results.write(options.out, "pair_noise_gpu", {"model": options.model, "rows": rows})
-    for runner in runners.values():
-        runner.close()
+            pair = measure(runner, options, row["batch_size"], number)
+            row["pairs"].append({"ratio": pair.ratio, "ci95": pair.ci95, "turns": pair.turns})
+            results.write(options.out, name, {"model": options.model, "rows": rows})
+    runner.close()
     for row in rows:
         summarise(row)
-    results.write(options.out, "pair_noise_gpu", {"model": options.model, "rows": rows})
+    results.write(options.out, name, {"model": options.model, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The study of switches: one at a time, then the greedy combination."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import msgspec
 import pytest
@@ -158,9 +159,115 @@ def test_what_must_be_compiled_is_combined_last_and_with_few_attempts() -> None:
     rungs = strategy.findings(history).rungs
     compiled = [any(member.switch == "compile" for member in rung.members) for rung in rungs]
     assert sorted(compiled) == compiled
-    assert sum(compiled) == 3
+    assert sum(compiled) == 2
     given_up = [rung.instead_of for rung in rungs if not rung.added and rung.instead_of is not None]
     assert {each.switch for each in given_up} <= {"precision", "memory_format"}
+
+
+@pytest.mark.parametrize(
+    ("default", "graphs", "start", "is_tried"),
+    [
+        (0.7, 0.6, as_long_as_compiling, False),
+        (0.601, 0.6, as_long_as_compiling, True),
+        (0.7, 0.6, lambda settings: 0.1, True),
+        (0.6, 0.7, as_long_as_compiling, True),
+    ],
+    ids=["slower without graphs", "perhaps slower", "compiled at once", "slower with graphs"],
+)
+def test_compiling_without_graphs_that_lost_alone_is_not_tried_again_on_top_of_others(
+    default: float, graphs: float, start: Callable[[Settings], float], is_tried: bool
+) -> None:
+    def step(settings: Settings) -> float:
+        compiled = {"none": 1.0, "default": default, "reduce-overhead": graphs}[settings.compile]
+        return compiled * (0.8 if settings.precision == "bf16" else 1.0)
+
+    strategy = plan("precision", "compile")
+    history = run_study(strategy, FakeBench(step, start=start))
+    best = "compile=default" if default < graphs else "compile=reduce-overhead"
+    assert chosen(strategy, history) == {"precision=bf16", best}
+    added = {member.name for rung in strategy.findings(history).rungs for member in rung.added}
+    other = ({"compile=default", "compile=reduce-overhead"} - {best}).pop()
+    assert (other in added) is is_tried
+
+
+def test_what_starts_quickly_is_tried_again_although_it_lost_alone() -> None:
+    def step(settings: Settings) -> float:
+        compiled = settings.compile != "none"
+        precision = {"fp32": 1.0, "fp16": 0.8, "bf16": 0.5 if compiled else 0.9}[settings.precision]
+        return precision * (0.6 if compiled else 1.0)
+
+    strategy = plan("precision", "compile")
+    history = run_study(strategy, FakeBench(step, start=as_long_as_compiling))
+    assert "precision=bf16" in chosen(strategy, history)
+
+
+def test_a_partner_that_was_refused_has_its_next_turn_on_the_best_value_of_the_others() -> None:
+    def step(settings: Settings) -> float:
+        graph, last = settings.compile == "reduce-overhead", settings.memory_format == "channels_last"
+        precision = {"fp32": 1.0, "fp16": 0.8 if graph else 1.1, "bf16": 0.65 if graph else 1.15}[settings.precision]
+        return precision * (0.4 if graph else 1.0) * (0.9 if last and settings.precision == "bf16" else 1.001)
+
+    strategy = plan(*PARTNERS)
+    history = run_study(strategy, FakeBench(step, start=as_long_as_compiling))
+    assert chosen(strategy, history) == {"precision=bf16", "memory_format=channels_last", "compile=reduce-overhead"}
+    rungs = strategy.findings(history).rungs
+    adding = [rung for rung in rungs if [each.switch for each in rung.added] == ["memory_format"]]
+    graphs = [rung for rung in adding if any(each.switch == "compile" for each in rung.members)]
+    assert [{each.name for each in rung.members} & {"precision=fp16", "precision=bf16"} for rung in graphs] == [
+        set(),
+        {"precision=bf16"},
+    ]
+
+
+def losses_beside(strategy: SwitchesPlan, bench: FakeBench) -> list[TrialSpec]:
+    """The losses that a device with room for several would be given at once."""
+    history: list[TrialRecord] = []
+    while (proposal := strategy.ask(history)) is not None and not proposal.beside:
+        history.append(bench.run(proposal.spec))
+    return [] if proposal is None else [each.spec for each in (proposal, *proposal.beside)]
+
+
+def test_losses_of_the_likely_combination_are_looked_at_beside_the_others_and_not_again() -> None:
+    strategy, bench = plan(*PARTNERS), FakeBench(as_resnet50, start=as_long_as_compiling)
+    history: list[TrialRecord] = []
+    while (proposal := strategy.ask(history)) is not None:
+        at_once = [bench.run(each.spec) for each in (proposal, *proposal.beside)]
+        history += at_once
+    held = choose(strategy.findings(history)).members
+    assert {member.switch for member in held} == set(PARTNERS)
+    losses = [record.spec for record in history if record.spec.kind == "losses"]
+    assert len({spec.key for spec in losses}) == len(losses)
+    first_rung = next(n for n, record in enumerate(history) if record.spec.against not in (None, BASELINE))
+    assert not [record for record in history[first_rung:] if record.spec.kind == "losses"]
+    combined = [spec for spec in losses if spec.settings.compile != "none" and spec.settings.precision != "fp32"]
+    assert {spec.settings.precision for spec in combined} == {"bf16", "fp16"}
+    assert {spec.settings.compile for spec in combined} == {"reduce-overhead"}
+
+
+def test_a_layout_that_is_slower_alone_is_not_in_the_likely_combination() -> None:
+    def step(settings: Settings) -> float:
+        share = (0.5 if settings.compile != "none" else 1.0) * (0.7 if settings.precision != "fp32" else 1.0)
+        return share * (1.05 if settings.memory_format == "channels_last" else 1.0)
+
+    specs = losses_beside(plan(*PARTNERS), FakeBench(step, start=as_long_as_compiling))
+    together = [spec.settings for spec in specs if len(changed(spec.settings, BASELINE) - {"batch_size"}) > 1]
+    assert {settings.precision for settings in together} == {"bf16", "fp16"}
+    assert {settings.memory_format for settings in together} == {"contiguous"}
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "options", "start"),
+    [(32, {}, as_long_as_compiling), (64, {"combine": False}, as_long_as_compiling), (64, {}, lambda settings: 0.1)],
+    ids=["no smaller batch", "nothing to combine", "nothing starts slowly"],
+)
+def test_losses_are_not_looked_at_ahead_where_that_saves_nothing(
+    batch_size: int, options: dict[str, bool], start: Callable[[Settings], float]
+) -> None:
+    own = msgspec.structs.replace(BASELINE, batch_size=batch_size)
+    strategy = SwitchesPlan(template(own), candidates(*PARTNERS, settings=own), **options)
+    specs = losses_beside(strategy, FakeBench(as_resnet50, start=start))
+    assert specs
+    assert all(len(changed(spec.settings, own) - {"batch_size"}) <= 1 for spec in specs)
 
 
 def test_what_starts_slowly_and_gains_next_to_nothing_is_not_combined() -> None:

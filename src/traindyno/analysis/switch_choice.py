@@ -87,6 +87,26 @@ def climbing_order(findings: Findings) -> tuple[Candidate, ...]:
     return (first, *(candidate for candidate in ordered if candidate is not first))
 
 
+def likely_combinations(findings: Findings) -> tuple[Members, ...]:
+    """What will probably be held in the end, of what starts slowly: the fastest values, with each precision.
+
+    Alone they may lose what they gain together, so that none of the precisions is more likely than another.
+    """
+    effects = {
+        each: effect[0]
+        for each in findings.candidates
+        if each.partner and may_combine(findings, each) and (effect := findings.effect(each)) is not None
+    }
+    precisions = [each for each in effects if each.switch == "precision"]
+    best: dict[str, Candidate] = {}
+    for each in sorted(effects, key=lambda each: -effects[each]):
+        if each not in precisions and is_faster(findings, each):
+            best.setdefault(each.switch, each)
+    if not precisions or not any(starts_slowly(findings, each) for each in best.values()):
+        return ()
+    return tuple((precision, *best.values()) for precision in precisions)
+
+
 def starts_slowly(findings: Findings, candidate: Candidate) -> bool:
     """Whether its first process took far longer to its steady step than the baseline beside it."""
     tried = findings.singles.get(candidate)

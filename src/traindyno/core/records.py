@@ -215,8 +215,7 @@ class Arm(Record, frozen=True):
 class Pair(Record, frozen=True):
     """Two settings that took turns, each in its own process. `ratio` above 1: the candidate is faster.
 
-    `turns` are seconds per step of baseline and candidate, block by block. `cpus` are those that both were kept on, if
-    they were.
+    `turns` are seconds per step of baseline and candidate, block by block.
     """
 
     baseline: Arm
@@ -224,7 +223,6 @@ class Pair(Record, frozen=True):
     turns: tuple[tuple[float, float], ...]
     ratio: float
     ci95: tuple[float, float]
-    cpus: tuple[int, ...] = ()
 
 
 class Measurement(Record, frozen=True):

@@ -19,7 +19,8 @@ T = TypeVar("T")
 class Wanted(Record, frozen=True):
     """A trial and why it is wanted.
 
-    `beside` are others that will be wanted too, unless it fails. None of them is timed, so that they may run at once.
+    `beside` are others that will be wanted too, unless it fails, or probably will. None of them is timed, so that they
+    may run at once.
     """
 
     spec: TrialSpec

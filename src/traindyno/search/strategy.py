@@ -12,7 +12,8 @@ from traindyno.core.records import TrialRecord, TrialSpec
 class Proposal(Record, frozen=True):
     """The next trial, why it is wanted, and the current guess of how many trials the study takes in all.
 
-    `beside` are further trials that are wanted too, unless this one fails; none of them is timed, nor is this one.
+    `beside` are further trials that will be wanted, or probably will, unless this one fails; none of them is timed, nor
+    is this one.
     """
 
     spec: TrialSpec

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from traindyno.analysis.switch_candidates import Candidate, all_applied
-from traindyno.analysis.switch_choice import may_combine, starts_slowly
+from traindyno.analysis.switch_choice import likely_combinations, may_combine, starts_slowly
 from traindyno.analysis.switch_findings import Findings, Members
 from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall, loss_spread
 from traindyno.core.outcomes import Outcome
@@ -12,11 +12,16 @@ from traindyno.core.records import Failure, Settings, TrialRecord, TrialSpec
 from traindyno.search.replaying import Trying, Wanted, beside
 from traindyno.search.switches.trying import losses_batch, losses_spec
 
+OF_COMBINATION = "the losses of the combination"
+
 
 class Checking:
     """Losses with and without switches. `unchecked` is why none are looked at, if so."""
 
-    def __init__(self, template: TrialSpec, candidates: Sequence[Candidate], unchecked: str | None) -> None:
+    def __init__(
+        self, template: TrialSpec, candidates: Sequence[Candidate], unchecked: str | None, *, combine: bool
+    ) -> None:
+        self._combine = combine
         self._template = template
         self._candidates = candidates
         self._unchecked = unchecked
@@ -48,7 +53,20 @@ class Checking:
     def _first_of(self, findings: Findings, candidates: Sequence[Candidate]) -> tuple[Wanted, ...]:
         """The first look at each of them; what starts slowly comes first, so that the others run meanwhile."""
         ordered = sorted(candidates, key=lambda candidate: not starts_slowly(findings, candidate))
-        return tuple(self._wanted(each.applied(self._template.settings), _with(each)) for each in ordered)
+        singles = tuple(self._wanted(each.applied(self._template.settings), _with(each)) for each in ordered)
+        slow = sum(starts_slowly(findings, each) for each in ordered)
+        return (*singles[:slow], *self._likely_ones(findings), *singles[slow:])
+
+    def _likely_ones(self, findings: Findings) -> tuple[Wanted, ...]:
+        """The losses of what will probably be held in the end, where that is compiled anew for their smaller batch.
+
+        They take no longer beside others that are compiled. At the own batch that would choose kernels in company, for
+        pairs that are timed later.
+        """
+        if not self._combine or self._batch_size == self._template.settings.batch_size:
+            return ()
+        likely = [all_applied(members, self._template.settings) for members in likely_combinations(findings)]
+        return tuple(self._wanted(settings, OF_COMBINATION) for settings in likely)
 
     def _baseline(self, findings: Findings, to_come: tuple[Wanted, ...]) -> Trying[None]:
         settings, reason = self._template.settings, "the baseline's losses"
@@ -104,7 +122,7 @@ class Checking:
         if not rounds or len(members) == 1 or loss_spread(findings.baseline_losses) is None:
             return True
         settings = all_applied(members, self._template.settings)
-        findings.members_check = yield from self._check(findings, settings, "the losses of the combination")
+        findings.members_check = yield from self._check(findings, settings, OF_COMBINATION)
         return findings.members_check.sound
 
     def _wanted(self, settings: Settings, reason: str, seed: int = 0) -> Wanted:

@@ -1,8 +1,8 @@
 """The greedy combination: from the best single switch upwards, each next one against what is held.
 
 What alone gains nothing may gain together with others, so partners are tried even then; those that were refused are
-tried several at once, and each again on top of what came later. Of one switch only one value is held at a time. At the
-end the others are tried in its place and partners are given up, until none of it is faster.
+tried several at once. Of one switch only one value is held at a time. At the end the others are tried in its place,
+what was refused is tried on top of that, and partners are given up, until none of it is faster.
 
 All of that is done first with what starts quickly. On top of a compiled step every attempt takes most of a minute, so
 that those come last, and partners that gained much are then kept without another look.
@@ -24,6 +24,8 @@ MOST_OF_A_RUNG = 3
 """A second pair may show what one does not; a third only where these pairs may be judged by themselves."""
 WORTH_A_SECOND = 1.02
 GAINED_MUCH = 1.2
+LAUNCHED = ("compile", "default")
+"""Compiled, and launched kernel by kernel."""
 
 
 class Climb:
@@ -59,8 +61,8 @@ class Climb:
         before = None
         while self.held != before:
             before = self.held
-            yield from self._refused_again()
             yield from self._other_values()
+            yield from self._refused_again()
             yield from self._give_up()
 
     def _one_by_one(self) -> Trying[None]:
@@ -83,9 +85,18 @@ class Climb:
         """Which value of a switch is best may depend on the others."""
         for candidate in self._order:
             now = next((each for each in self.held if each.switch == candidate.switch), None)
-            if now is not None and now != candidate:
+            if now is not None and now != candidate and not self._is_beaten(candidate, now):
                 members = tuple(candidate if each == now else each for each in self.held)
                 yield from self._attempt((candidate,), members, instead_of=now)
+
+    def _is_beaten(self, candidate: Candidate, by: Candidate) -> bool:
+        """Whether compiling without graphs was shown to be slower alone, and would have to be compiled for nothing.
+
+        What others shorten leaves launching a larger share of the step, and that is what graphs save.
+        """
+        alone, best = self._findings.effect(candidate), self._findings.effect(by)
+        apart = alone is not None and best is not None and alone[1][1] < best[1][0]
+        return apart and (candidate.switch, candidate.value) == LAUNCHED and starts_slowly(self._findings, candidate)
 
     def _give_up(self) -> Trying[None]:
         """A partner that helped at first may stand in the way of those that came later."""

@@ -36,7 +36,7 @@ class SwitchesPlan:
         self._candidates = [candidate for candidate in candidates if candidate.skipped_because is None]
         self._combine = combine
         unchecked = "not asked for" if not check_losses else None if template.workload.mode == "train" else NO_LOSS
-        self._checking = Checking(template, self._candidates, unchecked)
+        self._checking = Checking(template, self._candidates, unchecked, combine=combine)
         self._repeats = max(1, repeats)
         # Neither the rounds, with one more for what is noisy, nor the combination have pairs with these numbers.
         self._first_fresh = max(self._repeats + 1, MOST_OF_A_RUNG)

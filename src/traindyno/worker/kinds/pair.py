@@ -11,7 +11,6 @@ from traindyno.worker.channel import Channel
 from traindyno.worker.devices import Device
 from traindyno.worker.errors import ArmDiedError
 from traindyno.worker.kinds.summary import measurement_of
-from traindyno.worker.pairing.cpus import SameCpus
 from traindyno.worker.pairing.life import die_like
 from traindyno.worker.pairing.messages import Ready
 from traindyno.worker.pairing.process import STACK_DUMP_SIGNAL, ArmProcess
@@ -30,13 +29,12 @@ def measure_pair(spec: TrialSpec, device: Device, channel: Channel) -> Measureme
         with _two_arms(baseline_spec, spec, channel) as (baseline, candidate):
             baseline_ready, candidate_ready = baseline.get_ready(), candidate.get_ready()
             channel.phase("turns")
-            same = SameCpus(baseline, candidate, wanted=device.torch_device.type == "cuda")
-            turns = take_turns(same.turn_of(baseline), same.turn_of(candidate), spec.budget)
+            turns = take_turns(baseline.measure, candidate.measure, spec.budget)
     except ArmDiedError as death:
         die_like(death.status)
     of_baseline = _measurement_of_arm(0, baseline_spec, device, baseline_ready, turns)
     of_candidate = _measurement_of_arm(1, spec, device, candidate_ready, turns)
-    return msgspec.structs.replace(of_candidate, pair=_pair(of_baseline, of_candidate, turns, same.cpus))
+    return msgspec.structs.replace(of_candidate, pair=_pair(of_baseline, of_candidate, turns))
 
 
 @contextlib.contextmanager
@@ -82,7 +80,7 @@ def _measurement_of_arm(side: int, spec: TrialSpec, device: Device, ready: Ready
     )
 
 
-def _pair(baseline: Measurement, candidate: Measurement, turns: Turns, cpus: tuple[int, ...]) -> Pair:
+def _pair(baseline: Measurement, candidate: Measurement, turns: Turns) -> Pair:
     ratio, ci95 = turns.ratio
     return Pair(
         baseline=msgspec.convert(baseline, Arm, from_attributes=True),
@@ -90,5 +88,4 @@ def _pair(baseline: Measurement, candidate: Measurement, turns: Turns, cpus: tup
         turns=turns.step_seconds,
         ratio=ratio,
         ci95=ci95,
-        cpus=cpus,
     )

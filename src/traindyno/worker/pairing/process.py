@@ -39,8 +39,8 @@ class ArmProcess:
         commands, self._commands = os.pipe()
         self._reports, reports = os.pipe()
         parent = os.getpid()
-        self.pid = os.fork()
-        if self.pid == 0:
+        self._pid = os.fork()
+        if self._pid == 0:
             for arm in (self, *siblings):
                 arm.dismiss()
             become_arm(parent, spec, reports, commands)
@@ -69,7 +69,7 @@ class ArmProcess:
     def dump_stack(self) -> None:
         """Have the arm write where it stands, if it is its turn; the trial's handler was inherited by the fork."""
         if self.computing and self._status is None:
-            os.kill(self.pid, STACK_DUMP_SIGNAL)
+            os.kill(self._pid, STACK_DUMP_SIGNAL)
 
     def dismiss(self) -> None:
         """Let the arm go: it leaves when it finds that nobody will ask any more."""
@@ -81,8 +81,8 @@ class ArmProcess:
         deadline = time.monotonic() + LEAVE_SECONDS
         while not self._gone():
             if time.monotonic() >= deadline:
-                os.kill(self.pid, signal.SIGKILL)
-                _, self._status = os.waitpid(self.pid, 0)
+                os.kill(self._pid, signal.SIGKILL)
+                _, self._status = os.waitpid(self._pid, 0)
             time.sleep(0.005)
 
     def _pass_on(self, message: dict[str, Any]) -> None:
@@ -115,7 +115,7 @@ class ArmProcess:
 
     def _gone(self) -> bool:
         if self._status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
             self._status = status if pid else None
         return self._status is not None
 
@@ -123,7 +123,7 @@ class ArmProcess:
         """The arm ended without a word: the phase tells which arm it was, the status how."""
         self._channel.phase(f"{self.side}: {self._phase}")
         if self._status is None:
-            _, self._status = os.waitpid(self.pid, 0)
+            _, self._status = os.waitpid(self._pid, 0)
         raise ArmDiedError(self._status)
 
 
