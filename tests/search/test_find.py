@@ -88,6 +88,9 @@ def test_a_faster_step_that_then_waits_for_data_has_them_searched_again() -> Non
         ("nvjpeg", "bf16"),
     ]
     assert answer_of(goal, history).recommended.settings["decoder"] == "nvjpeg"
+    losses = [record.spec for record in history if record.spec.kind == "losses"]
+    assert {spec.settings.precision for spec in losses} == {"fp32", "bf16"}
+    assert {spec.settings.decoder for spec in losses} == {"pil"}, "both learn from the same pixels"
 
 
 def test_what_gains_only_together_is_found() -> None:
@@ -123,6 +126,14 @@ def test_on_a_gpu_without_units_for_bf16_the_older_precision_is_found() -> None:
     found = answer_of(goal, search(goal, tamper=without_units_for_bf16))
     assert found.recommended.changes["precision"] == "fp16"
     assert found.recommended.changes["memory_format"] == "channels_last"
+
+
+def test_an_older_precision_that_there_is_no_time_for_is_named() -> None:
+    goal = goal_of(has_data=False, budget_seconds=26.0)
+    history = search(goal, tamper=without_units_for_bf16)
+    assert {record.spec.settings.precision for record in history} == {"fp32", "bf16"}
+    (told,) = [each for each in answer_of(goal, history).attempts if "precision=fp16" in each.change]
+    assert told.outcome == "not tried: the time budget does not reach"
 
 
 def test_fp16_is_left_out_where_bf16_gains_or_the_host_is_the_limit() -> None:

@@ -13,8 +13,12 @@ LOADER_SETTINGS = ("num_workers", "prefetch_factor", "pin_memory", "persistent_w
 
 def step_settings(settings: Settings) -> Settings:
     """The settings that a step on resident data depends on: nothing of the loader."""
-    plain = Settings(batch_size=settings.batch_size)
-    return msgspec.structs.replace(settings, **{name: getattr(plain, name) for name in LOADER_SETTINGS})
+    return fed_as(settings, Settings(batch_size=settings.batch_size))
+
+
+def fed_as(settings: Settings, other: Settings) -> Settings:
+    """The same step with the loader of other settings."""
+    return msgspec.structs.replace(settings, **{name: getattr(other, name) for name in LOADER_SETTINGS})
 
 
 class Setup(Record, frozen=True):

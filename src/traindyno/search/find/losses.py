@@ -10,7 +10,7 @@ import msgspec
 
 from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall
 from traindyno.core.records import Budget, Settings, TrialRecord
-from traindyno.core.setups import step_settings
+from traindyno.core.setups import fed_as, step_settings
 from traindyno.search.find.giving_up import give_up
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.replaying import Trying, Wanted, beside
@@ -100,7 +100,8 @@ class LossLook:
             self._size = own if self._purse.is_compiled else losses_batch(own, parts)
             self._steps = self._purse.loss_steps(TRIALS_IF_NOT)
         template = self._trials.of(self._goal.baseline)
-        spec = losses_spec(template, settings, self._size, seed)
+        # Decoders differ in single pixels, which is enough for training to go another way: all learn from the same.
+        spec = losses_spec(template, fed_as(settings, self._goal.baseline.settings), self._size, seed)
         return Wanted(
             spec=msgspec.structs.replace(spec, budget=Budget(steps=self._steps)), reason=f"{losses}, seed {seed}"
         )

@@ -149,7 +149,11 @@ class StepSearch:
         held = self._findings.held.settings.precision
         if not together or not tried or held in (PRECISION, OLDER_PRECISION):
             return
-        if (self._host_share() or 0.0) < HOST_MATTERS and self._affords(together) and (yield from self._add(together)):
+        if (self._host_share() or 0.0) >= HOST_MATTERS:
+            return
+        if not self._affords(together):
+            self._findings.attempts.append(self._out_of_time(together))
+        elif (yield from self._add(together)):
             yield from self._without(together[-1])
 
     def _add_together(self) -> Trying[None]:
