@@ -116,12 +116,12 @@ def test_a_partner_that_launching_was_in_the_way_of_is_tried_again_once_compiled
 
 def test_the_search_goes_on_where_the_step_is_slow_again_after_its_losses_differed() -> None:
     """In lower precision training waited for its data; without it, it does not, and channels_last is slower."""
-    goal = goal_of(FED, cpus=16, keep=("batch_size",), budget_seconds=380)
+    goal = goal_of(FED, cpus=16, keep=("batch_size",), budget_seconds=430)
     answer, history = searched_on(OtherGpu(16, spoilt=True, last=0.9), goal)
     assert answer.recommended.changes["compile"] == "default"
     assert "memory_format" not in answer.recommended.changes
     assert not any("waits for its data" in attempt.outcome for attempt in answer.attempts)
-    assert seconds(history) < 380
+    assert seconds(history) < 430
     assert len({record.spec.key for record in history}) == len(history)
 
 

@@ -1,5 +1,6 @@
 """The study of switches: one at a time, then the greedy combination."""
 
+import random
 from collections import Counter
 from collections.abc import Callable
 
@@ -526,6 +527,61 @@ def test_losses_are_taken_at_one_small_batch_from_three_seeds_of_the_baseline() 
     baseline = msgspec.structs.replace(BASELINE, batch_size=32)
     assert [spec.seed for spec in losses if spec.settings == baseline] == [0, 1, 2]
     assert all(spec.seed == 0 for spec in losses if spec.settings != baseline)
+
+
+class OtherPaths(FakeBench):
+    """Every run ends elsewhere by chance; bf16 is so much worse beside that. The baseline fails at `broken` seeds."""
+
+    worse: float = 0.0
+    broken: tuple[int, ...] = ()
+
+    def run(self, spec: TrialSpec) -> TrialRecord:
+        record = super().run(spec)
+        if spec.kind != "losses" or record.measurement is None:
+            return record
+        lower = spec.settings.precision == "bf16"
+        if spec.seed in self.broken and not lower:
+            return failed(spec, failure(Outcome.CRASH))
+        end = 5.0 + random.Random(f"{self.seed} {spec.seed} {lower}").gauss(self.worse if lower else 0.0, 1.0)
+        return msgspec.structs.replace(
+            record, measurement=msgspec.structs.replace(record.measurement, losses=(9.0,) * 90 + (end,) * 10)
+        )
+
+
+def seeds_of(history: list[TrialRecord], precision: str) -> list[int]:
+    losses = [record.spec for record in history if record.spec.kind == "losses"]
+    return [spec.seed for spec in losses if spec.settings.precision == precision]
+
+
+@pytest.mark.parametrize(("worse", "least", "most"), [(0.0, 0.0, 0.03), (6.0, 0.95, 1.0)])
+def test_losses_that_differ_by_chance_are_seldom_taken_for_worse_ones(worse: float, least: float, most: float) -> None:
+    refused, looks, studies = 0, set[int](), 200
+    only_bf16 = tuple(each for each in candidates("precision") if each.value == "bf16")
+    for seed in range(studies):
+        strategy = SwitchesPlan(template(), only_bf16)
+        bench = OtherPaths(lambda settings: 0.5 if settings.precision == "bf16" else 1.0, seed=seed)
+        bench.worse = worse
+        history = run_study(strategy, bench)
+        refused += chosen(strategy, history) == set()
+        seeds = seeds_of(history, "bf16")
+        assert seeds == list(range(len(seeds)))
+        assert seeds_of(history, "fp32") == list(range(max(3, len(seeds))))
+        looks.add(len(seeds))
+    assert looks <= {1, 3, 5}
+    assert least <= refused / studies <= most
+
+
+def test_where_the_baseline_fails_at_later_seeds_those_before_have_decided() -> None:
+    only_bf16 = tuple(each for each in candidates("precision") if each.value == "bf16")
+    strategy = SwitchesPlan(template(), only_bf16)
+    bench = OtherPaths(lambda settings: 0.5 if settings.precision == "bf16" else 1.0)
+    bench.worse, bench.broken = 9.0, (3,)
+    history = run_study(strategy, bench)
+    assert seeds_of(history, "bf16") == [0, 1, 2]
+    findings = strategy.findings(history)
+    assert findings.checks[only_bf16[0]].agrees is False
+    assert findings.failed_losses is None
+    assert chosen(strategy, history) == set()
 
 
 @pytest.mark.parametrize("mode", ["infer", "train"])

@@ -1,7 +1,7 @@
 """Whether a switch leaves training as it was: its loss after a short run beside the baseline's.
 
-The comparison is at equal seeds: at the first, and where that differs too much, at all three on average. How far the
-baseline's own losses lie apart over its seeds says how much of a difference means nothing.
+The comparison is at equal seeds: at the first, and where that differs too much, at three and then at five on average.
+How far the baseline's own losses lie apart over its seeds says how much of a difference means nothing.
 """
 
 import math
@@ -11,6 +11,8 @@ from traindyno.core.base import Record
 
 STEPS = 100
 SEEDS = 3
+LOOKS = (1, SEEDS, 5)
+"""Seeds after which a loss may be found to agree; whether it differs is decided by the last of them."""
 LARGEST_BATCH = 32
 LAST_STEPS = 10
 # A network that learns its few batches by heart ends near zero with every seed; so little of the way means nothing.
@@ -55,9 +57,10 @@ def loss_fall(losses: Sequence[float]) -> float:
 def check_loss(finals: Sequence[float], candidate: Sequence[float], fall: float = 0.0) -> LossCheck:
     """The candidate's final losses beside the baseline's at the same seeds, of which the candidate may have fewer.
 
-    `fall` is how far the baseline's loss came down.
+    How far the baseline's lie apart is asked of as many seeds as the candidate has, or of three. `fall` is how far the
+    baseline's loss came down.
     """
-    spread = loss_spread(finals)
+    spread = loss_spread(finals[: max(SEEDS, len(candidate))])
     if spread is None:
         return LossCheck(note="the baseline's own losses are not known or not finite")
     differences = [mine - theirs for mine, theirs in zip(candidate, finals, strict=False)]

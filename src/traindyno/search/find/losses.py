@@ -5,10 +5,11 @@ changes arithmetic. What is left must be compiled anew for another look; without
 """
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 
-from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall
+from traindyno.analysis.switch_losses import LOOKS, SEEDS, LossCheck, check_loss, final_loss, loss_fall
 from traindyno.core.records import Budget, Settings, TrialRecord
 from traindyno.core.setups import fed_as, step_settings
 from traindyno.search.find.giving_up import give_up
@@ -37,7 +38,6 @@ class LossLook:
     def run(self) -> Trying[None]:
         findings = self._findings
         while findings.trains and self._is_open():
-            yield from self._baseline_losses()
             check = yield from self._check(findings.held.settings)
             findings.loss_checks[step_settings(findings.held.settings)] = check
             if check.sound:
@@ -60,29 +60,33 @@ class LossLook:
         if compiled and not self._purse.affords_to_compile_again():
             give_up(self._findings, compiled, "no time was left to compile what remained, and to look at its loss")
 
-    def _baseline_losses(self) -> Trying[None]:
-        seeds = [
-            self._wanted(self._goal.baseline.settings, "the baseline's losses", seed)
-            for seed in range(len(self._baseline), SEEDS)
-        ]
-        held = self._wanted(self._findings.held.settings, _OF_HELD, 0)
-        for number, wanted in enumerate(seeds, start=1):
-            self._baseline.append((yield beside(wanted, (held, *seeds[number:]))))
+    def _baseline_losses(self, beside_them: Sequence[Wanted], seeds: int = SEEDS) -> Trying[None]:
+        settings, missing = self._goal.baseline.settings, range(len(self._baseline), seeds)
+        left = [self._wanted(settings, "the baseline's losses", seed) for seed in missing]
+        for number, wanted in enumerate(left, start=1):
+            self._baseline.append((yield beside(wanted, (*beside_them, *left[number:]))))
 
     def _check(self, settings: Settings) -> Trying[LossCheck]:
-        """At the first seed; a difference there may be chance, so that it is looked at again at all of them."""
+        """At the first seed; a difference there may be chance, so that it is looked at again at more of them."""
         finals: list[float] = []
-        for seed in range(SEEDS):
-            later = [self._wanted(settings, _OF_HELD, each) for each in range(seed + 1, SEEDS)] if seed else []
-            record = yield beside(self._wanted(settings, _OF_HELD, seed), later)
-            if record.measurement is None:
-                failure = record.failure
-                note = "the check of its loss failed" if failure is None else f"its losses: {failure.message}"
-                return LossCheck(agrees=False, note=note)
-            finals.append(final_loss(record.measurement.losses))
+        check = LossCheck()
+        for seeds in LOOKS:
+            if seeds > SEEDS and not self._purse.affords_more_losses(2 * (seeds - SEEDS)):
+                break
+            left = [self._wanted(settings, _OF_HELD, seed) for seed in range(len(finals), seeds)]
+            yield from self._baseline_losses(left, max(SEEDS, seeds))
+            if seeds > SEEDS and not all(map(math.isfinite, self._baseline_finals())):
+                break
+            for number, wanted in enumerate(left, start=1):
+                record = yield beside(wanted, left[number:])
+                if record.measurement is None:
+                    failure = record.failure
+                    note = "the check of its loss failed" if failure is None else f"its losses: {failure.message}"
+                    return LossCheck(agrees=False, note=note)
+                finals.append(final_loss(record.measurement.losses))
             check = check_loss(self._baseline_finals(), finals, self._fall())
-            if seed == 0 and (check.agrees is not False or check.difference is None):
-                return check
+            if check.agrees is not False or check.difference is None:
+                break
         return check
 
     def _baseline_finals(self) -> list[float]:

@@ -69,10 +69,15 @@ class Purse:
         """Whether a way to train whose steps should take so long can be compared with the baseline once."""
         return self.left(0.0) >= self._baseline + self._feed_cost(setup, step_seconds)
 
+    def affords_more_losses(self, trials: int) -> bool:
+        """Whether so many runs like those so far can be paid for, each at their mean: several may have run at once."""
+        seen = [record.seconds for _, record in self._findings.log if record.spec.kind == "losses"]
+        return self.spare() >= trials * sum(seen) / len(seen)
+
     def affords_to_compile_again(self) -> bool:
-        """Whether what is left of the switches can be compiled and its losses looked at, with the fewest rounds."""
+        """Whether what is left of the switches can be compiled, its losses and its step looked at, with two rounds."""
         rounds = FEWEST_ROUNDS * (self._baseline + self._end_to_end)
-        return self.left(rounds) >= self.compiling_seconds
+        return self.left(rounds) >= self.compiling_seconds + self.cost("losses") + self._end_to_end
 
     def affords_round(self, times: float) -> bool:
         """Whether there is time for another round, which takes so many times what the last one took."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from traindyno.analysis.switch_candidates import Candidate, all_applied
 from traindyno.analysis.switch_choice import likely_combinations, may_combine, starts_slowly
 from traindyno.analysis.switch_findings import Findings, Members
-from traindyno.analysis.switch_losses import SEEDS, LossCheck, check_loss, final_loss, loss_fall, loss_spread
+from traindyno.analysis.switch_losses import LOOKS, SEEDS, LossCheck, check_loss, final_loss, loss_fall, loss_spread
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, Settings, TrialRecord, TrialSpec
 from traindyno.search.replaying import Trying, Wanted, beside
@@ -42,7 +42,7 @@ class Checking:
         left = [candidate for candidate in self._candidates if candidate not in findings.checks]
         to_come = self._first_of(findings, left)
         if left:
-            yield from self._baseline(findings, to_come)
+            findings.failed_losses = yield from self._baseline(findings, to_come)
         if loss_spread(findings.baseline_losses) is None:
             findings.checks |= dict.fromkeys(left, LossCheck(note="the baseline's own losses are not known"))
             return
@@ -68,31 +68,39 @@ class Checking:
         likely = [all_applied(members, self._template.settings) for members in likely_combinations(findings)]
         return tuple(self._wanted(settings, OF_COMBINATION) for settings in likely)
 
-    def _baseline(self, findings: Findings, to_come: tuple[Wanted, ...]) -> Trying[None]:
+    def _baseline(self, findings: Findings, to_come: tuple[Wanted, ...], seeds: int = SEEDS) -> Trying[str | None]:
+        """The baseline at so many seeds; why that failed, if so."""
         settings, reason = self._template.settings, "the baseline's losses"
-        seeds = [self._wanted(settings, f"{reason}, seed {seed}", seed) for seed in range(SEEDS)]
-        for number, wanted in enumerate(seeds, start=1):
-            record = yield beside(wanted, (*to_come, *seeds[number:]))
+        missing = range(len(findings.baseline_losses), seeds)
+        left = [self._wanted(settings, f"{reason}, seed {seed}", seed) for seed in missing]
+        for number, wanted in enumerate(left, start=1):
+            record = yield beside(wanted, (*to_come, *left[number:]))
             if (why := _no_loss(record)) is not None:
-                findings.failed_losses = why
-                return
+                return why
             findings.baseline_losses.append(_final(record))
             findings.baseline_fall = max(findings.baseline_fall, _fall(record))
+        return None
 
     def _check(
         self, findings: Findings, settings: Settings, reason: str, to_come: tuple[Wanted, ...] = ()
     ) -> Trying[LossCheck]:
-        """At the first seed; a difference there may be chance, so that it is looked at again at all of them."""
+        """At the first seed; a difference there may be chance, so that it is looked at again at more of them.
+
+        Where the baseline fails at the last of these, those before have decided.
+        """
         finals: list[float] = []
         check = LossCheck()
-        later = [self._wanted(settings, f"{reason}, seed {seed}", seed) for seed in range(1, SEEDS)]
-        for seed, wanted in enumerate((self._wanted(settings, reason), *later)):
-            record = yield beside(wanted, (*to_come, *(later[seed:] if seed else ())))
-            if record.failure is not None:
-                return _broken(record, record.failure)
-            finals.append(_final(record))
+        for seeds in LOOKS:
+            left = [self._wanted(settings, _at(reason, seed), seed) for seed in range(len(finals), seeds)]
+            if (yield from self._baseline(findings, tuple(left), seeds=max(SEEDS, seeds))) is not None:
+                break
+            for number, wanted in enumerate(left, start=1):
+                record = yield beside(wanted, (*to_come, *left[number:]))
+                if record.failure is not None:
+                    return _broken(record, record.failure)
+                finals.append(_final(record))
             check = check_loss(findings.baseline_losses, finals, findings.baseline_fall)
-            if seed == 0 and (check.agrees is not False or check.difference is None):
+            if check.agrees is not False or check.difference is None:
                 break
         return check
 
@@ -127,6 +135,10 @@ class Checking:
 
     def _wanted(self, settings: Settings, reason: str, seed: int = 0) -> Wanted:
         return Wanted(spec=losses_spec(self._template, settings, self._batch_size, seed), reason=reason)
+
+
+def _at(reason: str, seed: int) -> str:
+    return f"{reason}, seed {seed}" if seed else reason
 
 
 def _with(candidate: Candidate) -> str:
