@@ -31,6 +31,9 @@ def test_a_search_that_had_too_little_time_goes_on_with_more(tmp_path: Path) -> 
     assert longer["answer"]["speedup"] > 2
     assert longer["trials"][: len(short["trials"])] == short["trials"]
     assert longer["request"]["bench"]["time_budget_seconds"] == 3600
+    again = document(run(tmp_path, "resume", "it", "--no-report", "--json"))
+    assert again["trials"] == longer["trials"], "the study remembers the time that it was given"
+    assert again["answer"]["recommended"] == longer["answer"]["recommended"]
 
 
 def test_a_search_in_a_hurry_compares_one_change_and_goes_on_with_more_time(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ ResNet-50 at a batch of 256 on an H200 with 16 CPUs, from JPEG files. Trials tak
 can be seen what a search does with its time: a step that is compiled for the first time takes most of a minute.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
 from search.simulated_find import WORKLOAD, Tamper, plan_of
@@ -113,10 +115,15 @@ class ImaginedGpu(SimulatedRunner):
         return COMPILED_SECONDS if known else COMPILING_SECONDS
 
 
-def searched(goal: Goal, tamper: Tamper = lambda record: record, examples: int = EXAMPLES) -> list[TrialRecord]:
-    """Every trial of a search on such a machine."""
-    plan, runner, history = plan_of(goal), ImaginedGpu(int(goal.usable_cpus), examples), list[TrialRecord]()
-    while (proposal := plan.ask(history)) is not None:
-        history.append(tamper(runner.run(proposal.spec, Watcher())))
-        assert len(history) < 100, "the search does not end"
-    return history
+def searched(
+    goal: Goal,
+    tamper: Tamper = lambda record: record,
+    examples: int = EXAMPLES,
+    history: Sequence[TrialRecord] = (),
+) -> list[TrialRecord]:
+    """Every trial of a search on such a machine, after those of its `history`."""
+    plan, runner, records = plan_of(goal), ImaginedGpu(int(goal.usable_cpus), examples), list(history)
+    while (proposal := plan.ask(records)) is not None:
+        records.append(tamper(runner.run(proposal.spec, Watcher())))
+        assert len(records) < 100, "the search does not end"
+    return records

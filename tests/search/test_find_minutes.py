@@ -11,6 +11,7 @@ from search.test_find import spoiled
 from traindyno.analysis.find.rounds import FEWEST_ROUNDS, FIRST_ROUND
 from traindyno.core.answers.find import FindAnswer
 from traindyno.core.records import Settings, TrialRecord
+from traindyno.core.requests import NewBudget
 from traindyno.search.find.goal import Goal
 
 COMMON = Settings(batch_size=256, device="simulated", num_workers=4)
@@ -81,7 +82,7 @@ def test_a_compiled_step_has_its_losses_looked_at_at_the_batch_it_was_compiled_f
     assert {record.spec.settings.batch_size for record in history if record.spec.kind == "losses"} == {256}
 
 
-@pytest.mark.parametrize(("minutes", "seeds", "fewest"), [(4, 3, 1), (5.5, 5, FEWEST_ROUNDS), (10, 5, FEWEST_ROUNDS)])
+@pytest.mark.parametrize(("minutes", "seeds", "fewest"), [(4, 3, 1), (5.5, 3, FEWEST_ROUNDS), (10, 5, FEWEST_ROUNDS)])
 def test_losses_that_differ_leave_time_for_the_rounds(minutes: float, seeds: int, fewest: int) -> None:
     history = searched(common(minutes), tamper=spoiled)
     differing = [each for each in history if each.spec.kind == "losses" and each.spec.settings.precision == "bf16"]
@@ -89,6 +90,49 @@ def test_losses_that_differ_leave_time_for_the_rounds(minutes: float, seeds: int
     assert len(differing) == seeds
     assert len(rounds) >= fewest
     assert seconds(history) < 60 * minutes
+
+
+def gone_on(goal: Goal, trials: int, rest_seconds: float) -> tuple[Goal, list[TrialRecord], list[TrialRecord]]:
+    """A search that was stopped after so many trials and given so long for its rest; those before, and those after."""
+    before = searched(goal)[:trials]
+    again = msgspec.structs.replace(goal, budgets=(NewBudget(trials=len(before), seconds=rest_seconds),))
+    return again, before, searched(again, history=before)[trials:]
+
+
+@pytest.mark.parametrize("trials", [6, 10, 12, 16])
+def test_with_less_time_for_its_rest_a_search_uses_all_that_it_has_measured(trials: int) -> None:
+    goal, before, after = gone_on(common(20), trials, rest_seconds=180)
+    findings = plan_of(goal).findings([*before, *after])
+    assert {record.spec.key for record in before} <= {record.spec.key for _, record in findings.log}
+    assert seconds(after) < 180
+    assert answer_of(goal, [*before, *after]).recommended.confirmed
+    compiled = any(record.spec.settings.compile != "none" for record in before)
+    assert (answer_of(goal, [*before, *after]).recommended.settings["compile"] != "none") == compiled
+
+
+@pytest.mark.parametrize(("minutes", "trials", "rest"), [(6, 12, 120), (6, 8, 60), (10, 16, 60)])
+def test_with_hardly_any_time_for_its_rest_it_drops_nothing_either(minutes: float, trials: int, rest: float) -> None:
+    goal, before, after = gone_on(common(minutes), trials, rest_seconds=rest)
+    used = {record.spec.key for _, record in plan_of(goal).findings([*before, *after]).log}
+    assert {record.spec.key for record in before} <= used
+
+
+@pytest.mark.parametrize("trials", [6, 16, 20])
+def test_with_more_time_for_its_rest_a_search_tries_what_there_was_no_time_for(trials: int) -> None:
+    short, whole = common(6), answer_of(common(20), searched(common(20)))
+    goal, before, after = gone_on(short, trials, rest_seconds=600)
+    answer = answer_of(goal, [*before, *after])
+    assert answer.recommended.confirmed
+    assert answer.recommended.examples_per_second > 0.98 * whole.recommended.examples_per_second
+    assert seconds(after) < 600
+
+
+def test_what_a_new_budget_makes_useless_is_counted_as_spent() -> None:
+    goal, before, after = gone_on(common(6), 20, rest_seconds=300)
+    used = {record.spec.key for _, record in plan_of(goal).findings([*before, *after]).log}
+    assert not {record.spec.key for record in before} <= used
+    assert seconds(after) < 300
+    assert answer_of(goal, [*before, *after]).recommended.confirmed
 
 
 def test_one_that_is_not_compiled_has_them_looked_at_at_a_small_batch() -> None:

@@ -28,7 +28,7 @@ from traindyno.core.answers import Document, FindAnswer
 from traindyno.core.errors import NothingMeasuredError, TraindynoError
 from traindyno.core.events import Notice
 from traindyno.core.records import Budget, TrialRecord, TrialSpec
-from traindyno.core.requests import Bench, FindRequest, Surroundings
+from traindyno.core.requests import Bench, FindRequest, NewBudget, Surroundings
 from traindyno.core.setups import Setup
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.plan import FindPlan
@@ -102,6 +102,7 @@ def find_goal(request: FindRequest, *, has_data: bool) -> Goal:
         margin=request.margin,
         repeats=request.repeats,
         budget_seconds=bench.time_budget_seconds,
+        budgets=request.budgets,
         seed=bench.seed,
         objective=request.objective,
         noise_scale=request.noise_scale,
@@ -128,7 +129,7 @@ def _runner(study: Study, request: FindRequest, context: Context) -> RoomyRunner
 
 def _searched(study: Study, request: FindRequest, context: Context) -> FindAnswer:
     template = first_spec(study.workshop, request.workload)
-    searching = _with_time_of_rest(request, context, sum(record.seconds for record in study.records))
+    searching = _with_time_of_rest(study, request, context)
 
     def plan_of(has_data: bool) -> FindPlan:
         plan = find_plan(searching, template, has_data=has_data)
@@ -152,12 +153,16 @@ def _searched(study: Study, request: FindRequest, context: Context) -> FindAnswe
         raise _too_little(study, error) from None
 
 
-def _with_time_of_rest(request: FindRequest, context: Context, spent_seconds: float) -> FindRequest:
-    """The search counts all that it spent: with a new budget for its rest it has that besides."""
+def _with_time_of_rest(study: Study, request: FindRequest, context: Context) -> FindRequest:
+    """With what the rest may take now, if that was said anew; the study remembers it for when it is gone on with."""
+    asked = study.row.request
+    assert isinstance(asked, FindRequest)
     if context.time_budget_seconds is None:
         return request
-    bench = msgspec.structs.replace(request.bench, time_budget_seconds=spent_seconds + context.time_budget_seconds)
-    return msgspec.structs.replace(request, bench=bench)
+    budgets = (*asked.budgets, NewBudget(trials=len(study.records), seconds=context.time_budget_seconds))
+    study.workshop.ledger.amend_request(study.row.name, msgspec.structs.replace(asked, budgets=budgets))
+    bench = msgspec.structs.replace(request.bench, time_budget_seconds=asked.bench.time_budget_seconds)
+    return msgspec.structs.replace(request, bench=bench, budgets=budgets)
 
 
 def _too_little(study: Study, error: NothingMeasuredError) -> TraindynoError:

@@ -178,6 +178,13 @@ class Surroundings(Record, frozen=True):
     open_files: int | None = None
 
 
+class NewBudget(Record, frozen=True):
+    """A search that had so many `trials` was gone on with, in so many `seconds` from there."""
+
+    trials: int
+    seconds: float
+
+
 class FindRequest(Record, frozen=True, tag_field="command", tag="find"):
     """`settings` are the baseline's, which trains from the workload's data.
 
@@ -188,6 +195,8 @@ class FindRequest(Record, frozen=True, tag_field="command", tag="find"):
 
     With the objective `time-to-accuracy` the batch may change too, to the one that should reach the same loss soonest.
     That follows from `noise_scale`; where it is not given, it is read along runs with `learning_rate`, of `epochs`.
+
+    `budgets` are those that were given when the study was gone on with.
     """
 
     workload: WorkloadSpec
@@ -207,6 +216,7 @@ class FindRequest(Record, frozen=True, tag_field="command", tag="find"):
     surroundings: Surroundings | None = None
     objective: Objective = "throughput"
     noise_scale: float | None = None
+    budgets: tuple[NewBudget, ...] = ()
 
 
 class VerifyRequest(Record, frozen=True, tag_field="command", tag="verify"):

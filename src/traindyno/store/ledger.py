@@ -95,6 +95,10 @@ class Ledger(SharedLedger):
         """Store a study's state, answer and warnings; refused when `owner` is given but lost the study."""
         self._write(lambda connection, now: studies.finish_study(connection, name, state, answer, warnings, owner, now))
 
+    def amend_request(self, name: str, request: Request) -> None:
+        """Store what a study was asked since, in place of what it was asked first."""
+        self._write(lambda connection, now: studies.amend_request(connection, name, request))
+
     def delete_studies(self, names: Sequence[str]) -> list[StudyRow]:
         """Remove studies for good with their trials and results, all or none; refused while one of them runs."""
 

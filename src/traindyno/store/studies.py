@@ -168,6 +168,11 @@ def finish_study(
     connection.execute(finished.values(updated=moment_text(now), **values))
 
 
+def amend_request(connection: Connection, name: str, request: Request) -> None:
+    """Write down what a study was asked since."""
+    connection.execute(update(studies).where(studies.c.name == name).values(request=encode(request)))
+
+
 def living_holds(connection: Connection, study_id: int | None, now: float) -> list[Any]:
     """Who lives and has a trial of the study, with the end of that lease."""
     holds = select(trials.c.owner, trials.c.expires).where(trials.c.study_id == study_id, trials.c.owner.is_not(None))

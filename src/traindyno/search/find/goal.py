@@ -5,6 +5,7 @@ from traindyno.analysis.switch_candidates import Candidate
 from traindyno.core.base import Record
 from traindyno.core.learning import Objective, Recipe
 from traindyno.core.loading import Decoder
+from traindyno.core.requests import NewBudget
 from traindyno.core.setups import Setup
 
 
@@ -13,7 +14,8 @@ class Goal(Record, frozen=True):
     examples, `decoders` those that run here, `candidates` the switches. `prepare` is a source that has yet to be made,
     unless it `is_prepared`.
 
-    Of the memory `margin` is held back. Without `budget_seconds` the search takes the time it needs.
+    Of the memory `margin` is held back. Without `budget_seconds` the search takes the time it needs; `budgets` are for
+    what was left of it when it was gone on with.
 
     For the objective `time-to-accuracy` the gradients' `noise_scale` is given, or read in runs of `recipe`.
     """
@@ -32,6 +34,7 @@ class Goal(Record, frozen=True):
     margin: float = 0.05
     repeats: int = 3
     budget_seconds: float | None = None
+    budgets: tuple[NewBudget, ...] = ()
     seed: int = 0
     objective: Objective = "throughput"
     noise_scale: float | None = None

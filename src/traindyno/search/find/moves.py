@@ -184,7 +184,7 @@ class StepSearch:
 
     def _takes_too_long(self, candidate: Candidate) -> str | None:
         """A switch that usually gains little may take little of the time."""
-        budget, seconds = self._goal.budget_seconds, self._purse.cost("pair")
+        budget, seconds = self._purse.budget_seconds, self._purse.cost("pair")
         is_part_of_held = candidate.value == COMPILED and self._findings.held.settings.compile == GRAPHS
         may_gain_much = candidate.switch in BEFORE_DATA and not is_part_of_held
         if may_gain_much or not self._purse.is_compiled:

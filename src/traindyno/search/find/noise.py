@@ -85,7 +85,7 @@ def _within(hunt: Hunt, runs: int) -> tuple[Recipe, NoisePlan] | None:
 
 def _seconds(hunt: Hunt) -> float:
     """For all runs together."""
-    budget = hunt.goal.budget_seconds
+    budget = hunt.purse.budget_seconds
     if budget is None:
         return math.inf
     left = hunt.purse.spare() - SIZES_TO_FOLLOW * hunt.purse.cost("speed")

@@ -40,7 +40,7 @@ class FindPlan:
         self._trial_seconds = template.budget.seconds or 0.0
 
     def ask(self, history: Sequence[TrialRecord]) -> Proposal | None:
-        hunt = self._begun()
+        hunt = self._begun(history)
         wanted = replay(_study(hunt), history)
         if wanted is None:
             return None
@@ -49,11 +49,11 @@ class FindPlan:
 
     def findings(self, history: Sequence[TrialRecord]) -> Findings:
         """What the trials so far have shown."""
-        hunt = self._begun()
+        hunt = self._begun(history)
         replay(_study(hunt), history)
         return hunt.findings
 
-    def _begun(self) -> Hunt:
+    def _begun(self, history: Sequence[TrialRecord]) -> Hunt:
         goal = self._goal
         findings = Findings(
             baseline=goal.baseline,
@@ -62,7 +62,7 @@ class FindPlan:
             has_data=goal.has_data,
             trains=self._trials.template.workload.mode == "train",
         )
-        return Hunt(goal, self._trials, findings, Purse(goal, findings, self._trial_seconds))
+        return Hunt(goal, self._trials, findings, Purse(goal, findings, self._trial_seconds, history))
 
 
 def _study(hunt: Hunt) -> Trying[None]:

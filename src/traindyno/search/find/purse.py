@@ -41,9 +41,28 @@ class Purse:
     `hurries` says that the time does not reach for any change with all its rounds.
     """
 
-    def __init__(self, goal: Goal, findings: Findings, trial_seconds: float) -> None:
+    def __init__(
+        self, goal: Goal, findings: Findings, trial_seconds: float, history: Sequence[TrialRecord] = ()
+    ) -> None:
         self._goal, self._findings, self._trial_seconds = goal, findings, trial_seconds
+        self._resumes = [(history[: budget.trials], budget.seconds) for budget in goal.budgets]
         self.hurries = False
+
+    @property
+    def budget_seconds(self) -> float | None:
+        """For all of the search, as far as it has come; null without one.
+
+        With a new budget for the rest, what was decided before is decided by the larger one: with less time nothing
+        that was measured is dropped, and with more what there was no time for is asked for after all.
+        """
+        budget = self._goal.budget_seconds
+        for before, rest in self._resumes:
+            total = _seconds_of(before) + rest
+            if len(self._findings.log) >= len(before):
+                budget = total
+            elif budget is not None:
+                budget = max(budget, total)
+        return budget
 
     def affords(self, kind: TrialKind, count: int = 1, extra_seconds: float = 0.0) -> bool:
         """Whether so many trials can be paid for without touching what the last rounds need."""
@@ -124,9 +143,14 @@ class Purse:
 
     def unspent(self) -> float | None:
         """What is left of the budget, whatever it is kept for; null without one."""
-        budget = self._goal.budget_seconds
-        spent = self._findings.spent_seconds + BETWEEN_TRIALS_SECONDS * len(self._findings.log)
-        return None if budget is None else budget - spent
+        budget, log = self.budget_seconds, [record for _, record in self._findings.log]
+        return None if budget is None else budget - _seconds_of(log) - self._wasted_seconds(log)
+
+    def _wasted_seconds(self, log: Sequence[TrialRecord]) -> float:
+        """What was spent before a new budget and is of no use with it, known once the search goes another way."""
+        before = self._resumes[-1][0] if self._resumes else ()
+        used, known = {record.spec.key for record in log}, {record.spec.key for record in before}
+        return 0.0 if used <= known else _seconds_of([each for each in before if each.spec.key not in used])
 
     def kept_for_losses(self) -> float:
         """What is held may change arithmetic: then its losses will be looked at, beside the baseline's seeds."""
@@ -140,7 +164,7 @@ class Purse:
     def _kept_for_noise(self) -> float:
         """A search for the time to the same loss must not have spent it all before it comes to that."""
         is_to_come = self._goal.recipe is not None and self._findings.noise is None
-        return NOISE_SHARE * (self._goal.budget_seconds or 0.0) if is_to_come else 0.0
+        return NOISE_SHARE * (self.budget_seconds or 0.0) if is_to_come else 0.0
 
     def cost(self, kind: TrialKind) -> float:
         """What the last trials of a kind took at most; compiling is counted apart."""
@@ -214,7 +238,7 @@ class Purse:
         if self.hurries and not self._findings.has_tried:
             return round_seconds
         wanted, fewest = (SAFELY * rounds * round_seconds for rounds in (RESERVED_ROUNDS, FEWEST_ROUNDS))
-        budget = self._goal.budget_seconds
+        budget = self.budget_seconds
         return wanted if budget is None else min(wanted, max(fewest, RESERVED_SHARE * budget))
 
     @property
@@ -244,6 +268,10 @@ class Purse:
         kind, size = ("feed" if self._goal.has_data else "speed"), self._findings.baseline.settings.batch_size
         told = (record for _, record in self._findings.log if record.spec.kind == kind)
         return [record for record in told if record.spec.settings.batch_size == size]
+
+
+def _seconds_of(records: Sequence[TrialRecord]) -> float:
+    return sum(record.seconds for record in records) + BETWEEN_TRIALS_SECONDS * len(records)
 
 
 def _loader(setup: Setup) -> tuple[str, str, int]:

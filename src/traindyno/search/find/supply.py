@@ -159,12 +159,12 @@ class SupplySearch:
 
     def _affords_preparing(self) -> bool:
         seconds = preparing_seconds(self._findings)
-        if self._is_made or self._goal.budget_seconds is None:
+        if self._is_made or self._purse.budget_seconds is None:
             return True
         return seconds is not None and self._purse.affords("probe", extra_seconds=seconds)
 
     def _is_soon_prepared(self) -> bool:
-        budget, seconds = self._goal.budget_seconds, preparing_seconds(self._findings)
+        budget, seconds = self._purse.budget_seconds, preparing_seconds(self._findings)
         soon = budget is not None and seconds is not None and seconds <= SOON_PREPARED * budget
         return self._prepared() is not None and (self._is_made or soon)
 
