@@ -1,11 +1,13 @@
 """Long runs: their blocks and epochs."""
 
+import itertools
 import os
 import signal
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,10 +16,13 @@ from traindyno.core.loading import Feed
 from traindyno.core.records import Budget, Measurement, Settings, TrialSpec, WorkloadSpec
 from traindyno.core.soaking import END_SIGNAL, Soak
 from traindyno.worker.data.epochs import Epochs, NoEpochs
+from traindyno.worker.data.gpu_decode import Ahead
+from traindyno.worker.data.placed import PlacedSupply
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.devices import CpuDevice, open_device
 from traindyno.worker.ending import ending_on_request
 from traindyno.worker.kinds import KINDS
+from traindyno.worker.kinds import soak as soak_kind
 from traindyno.worker.soak_timing import SoakTimer
 from worker.counted_device import SilentChannel
 
@@ -198,3 +203,29 @@ def test_a_stream_is_begun_anew_after_as_many_batches_as_it_has(job: Path) -> No
     assert soak.epoch_examples == EXAMPLES
     assert soak.epochs
     assert all(edge.pause_seconds > 0.2 for edge in soak.epochs)
+
+
+class PlacedAhead(PlacedSupply):
+    """Takes one batch more than it was asked for, as one that decodes on a GPU does; the wait is that of who asks."""
+
+    def __init__(self, supply: Any, source: Any, settings: Settings, device: torch.device, waits: Stopwatch) -> None:
+        super().__init__(supply, source, settings, device, Stopwatch())
+        one_by_one = (super(PlacedAhead, self).next() for _ in itertools.count())
+        self._ahead = Ahead(one_by_one, lambda batch: batch, depth=1)
+        self._timed = waits.around(self._ahead.__next__)
+
+    def next(self) -> Any:
+        return self._timed()
+
+    def __exit__(self, *raised: object) -> None:
+        self._ahead.close()
+        super().__exit__(*raised)
+
+
+def test_a_pause_is_found_at_the_edge_although_batches_are_taken_ahead(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(soak_kind, "PlacedSupply", PlacedAhead)
+    _, soak = soaked(spec_of(job, num_workers=1))
+    assert soak.epochs
+    assert all(edge.pause_seconds > 0.1 for edge in soak.epochs)

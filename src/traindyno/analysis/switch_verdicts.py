@@ -60,7 +60,8 @@ def _interaction(findings: Findings, rung: Rung, ratio: float) -> Iterator[str]:
     others = tuple(member for member in rung.members if member not in rung.added)
     each = " and ".join(f"{ratio:.2f}×" for ratio in alone)
     verb = "give" if len(alone) > 1 else "gives"
-    yield f"{names_of(rung.added)} alone {verb} {each}, on top of {names_of(others)} {ratio:.2f}×."
+    there = f"on top of {names_of(others)}" if others else "together"
+    yield f"{names_of(rung.added)} alone {verb} {each}, {there} {ratio:.2f}×."
 
 
 def _copies(findings: Findings, of: dict[Candidate, SwitchEffect], chosen: Choice) -> Iterator[str]:

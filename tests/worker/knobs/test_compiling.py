@@ -85,6 +85,14 @@ def test_compiled_code_is_kept_for_repeats_and_not_for_other_settings(monkeypatc
     assert cache_of(msgspec.structs.replace(spec, kind="pair", against=spec.settings), monkeypatch) == first
 
 
+def test_what_runs_apart_after_a_pair_did_not_fit_starts_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = spec_of("plain", compile="default")
+    pair = msgspec.structs.replace(spec, kind="pair", against=spec.settings)
+    apart = msgspec.structs.replace(pair, kind="speed")
+    assert cache_of(apart, monkeypatch) not in (cache_of(pair, monkeypatch), cache_of(spec, monkeypatch))
+    assert cache_of(msgspec.structs.replace(apart, repeat=1), monkeypatch) == cache_of(apart, monkeypatch)
+
+
 def test_outside_a_runner_torch_keeps_compiled_code_where_it_likes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
     use_own_cache(spec_of("plain", compile="default"))

@@ -1,6 +1,7 @@
 """Batches from the loader as training takes them: epoch after epoch, with what the edge between two of them costs."""
 
 import math
+from collections.abc import Callable
 from typing import Any, Protocol, Self
 
 from traindyno.core.records import TrialSpec
@@ -69,3 +70,27 @@ class EpochSupply:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._flow.__exit__(kind, error, trace)
+
+
+class EpochsUsed:
+    """The epochs of a supply as the step has them: who decodes ahead has taken batches that the step has not had yet.
+
+    One batch was taken before the first step.
+    """
+
+    def __init__(self, supply: EpochSupply) -> None:
+        self.length = supply.length
+        self._used = 1
+
+    def counting(self, next_batch: Callable[[], Any]) -> Callable[[], Any]:
+        """The same function, whose batches are counted."""
+
+        def counted() -> Any:
+            batch = next_batch()
+            self._used = self._used % self.length + 1
+            return batch
+
+        return counted
+
+    def left(self) -> float:
+        return self.length - self._used

@@ -1,9 +1,9 @@
 """Decode packed batches on the GPU, ahead of the training that uses them."""
 
 import importlib.util
-from collections import deque
+import queue
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Generic, NamedTuple, Self, TypeVar
 
@@ -22,37 +22,51 @@ class Ahead(Iterator[Done], Generic[Item, Done]):
     """Work on items in one background thread, up to `depth` of them before they are asked for.
 
     What the work or the iterator raises is raised where the item is asked for. Closing waits for the item in work.
+
+    Loader workers may be forked by this thread, where an epoch begins. So it is no executor's: a process that such a
+    thread has forked would fail when it ends, because it would wait for itself.
     """
 
     def __init__(self, items: Iterable[Item], work: Callable[[Item], Done], depth: int) -> None:
         self._items = iter(items)
         self._work = work
-        self._thread = ThreadPoolExecutor(1, "ahead")
-        self._asked: deque[Future[Done | None]] = deque(self._thread.submit(self._next) for _ in range(depth))
+        self._asked = threading.Semaphore(depth)
+        self._told: queue.SimpleQueue[tuple[Done] | BaseException] = queue.SimpleQueue()
+        self._closed = False
+        self._thread = threading.Thread(target=self._work_ahead, name="ahead", daemon=True)
+        self._thread.start()
 
     def __next__(self) -> Done:
-        if not self._asked:
+        if self._closed:
             raise StopIteration
-        try:
-            done = self._asked.popleft().result()
-        except BaseException:
+        told = self._told.get()
+        if isinstance(told, BaseException):
             self.close()
-            raise
-        if done is None:
-            self.close()
-            raise StopIteration
-        self._asked.append(self._thread.submit(self._next))
-        return done
+            raise told
+        self._asked.release()
+        return told[0]
 
     def close(self) -> None:
         """End the thread; nothing more comes."""
-        self._thread.shutdown(wait=True, cancel_futures=True)
-        self._asked.clear()
+        self._closed = True
+        self._asked.release()
+        self._thread.join()
 
-    def _next(self) -> Done | None:
-        for item in self._items:
-            return self._work(item)
-        return None
+    def _work_ahead(self) -> None:
+        try:
+            for item in self._one_for_each_asked():
+                self._told.put((self._work(item),))
+            self._told.put(StopIteration())
+        except BaseException as error:  # noqa: BLE001 - whoever asks for the item raises it
+            self._told.put(error)
+
+    def _one_for_each_asked(self) -> Iterator[Item]:
+        while self._asked.acquire() and not self._closed:
+            try:
+                item = next(self._items)
+            except StopIteration:
+                return
+            yield item
 
 
 class Decoded(NamedTuple):

@@ -16,7 +16,7 @@ from traindyno.worker.batches import host_bytes
 from traindyno.worker.building import build, prepare
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.bad import SkippedExamples
-from traindyno.worker.data.epochs import Epochs, EpochSupply, NoEpochs
+from traindyno.worker.data.epochs import Epochs, EpochSupply, EpochsUsed, NoEpochs
 from traindyno.worker.data.loadable import loadable
 from traindyno.worker.data.placed import PlacedSupply
 from traindyno.worker.data.stopwatch import Stopwatch
@@ -82,8 +82,9 @@ def _fed(spec: TrialSpec, device: Device, channel: Channel, skipped: SkippedExam
         loading = Loading(start_up_seconds=loader_seconds, batch_bytes=host_bytes(first))
         del first
         with PlacedSupply(supply, source, spec.settings, device.torch_device, waits) as placed:
-            step = make_fed_step(job, placed.next, spec.workload, spec.settings, device)
-            yield Training(job, step, time.monotonic() - start, supply, waits, loading)
+            used = EpochsUsed(supply)
+            step = make_fed_step(job, used.counting(placed.next), spec.workload, spec.settings, device)
+            yield Training(job, step, time.monotonic() - start, used, waits, loading)
 
 
 def _measurement(

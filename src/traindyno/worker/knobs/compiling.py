@@ -28,8 +28,9 @@ def use_own_cache(spec: TrialSpec) -> None:
     """Keep compiled code in a folder of this step alone, within that of the runner.
 
     So the first compilation of a step starts from nothing, whatever was compiled before, and every later one finds its
-    work done, in whichever trial; where its batches come from does not matter. Torch and Triton read these variables
-    when they first compile, which is later.
+    work done, in whichever trial; where its batches come from does not matter. Settings that run apart because they did
+    not fit together have another folder: the pair that failed has compiled, and its work would hide what a start takes.
+    Torch and Triton read these variables when they first compile, which is later.
     """
     given = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     if given is None:
@@ -37,7 +38,8 @@ def use_own_cache(spec: TrialSpec) -> None:
     parent, name = os.path.split(given)
     runners = parent if name.startswith(_OF_A_STEP) else given
     workload = msgspec.structs.replace(spec.workload, data="", skip_bad=False)
-    likeness = encode((workload, step_settings(spec.settings)))
+    is_apart = spec.against is not None and spec.kind != "pair"
+    likeness = encode((workload, step_settings(spec.settings), *(["apart"] if is_apart else [])))
     own = f"{runners}/{_OF_A_STEP}{hashlib.sha256(likeness.encode()).hexdigest()[:16]}"
     os.environ |= {"TORCHINDUCTOR_CACHE_DIR": own, "TRITON_CACHE_DIR": f"{own}/triton"}
 
