@@ -3,7 +3,7 @@
 import pytest
 
 from search.fake_switches import arm
-from traindyno.analysis.switch_starts import baseline_start, pays_back_after, warm_up_seconds
+from traindyno.analysis.switch_starts import baseline_start, pays_back_after, warm_up_again, warm_up_seconds
 from traindyno.core.records import Arm, Pair
 
 
@@ -38,3 +38,13 @@ def test_a_compiled_baseline_is_held_at_its_first_start_against_a_first_and_at_a
     start = baseline_start(pairs, compiles=True)
     assert warm_up_seconds(pairs[0], start, first=True) == pytest.approx(10.0)
     assert warm_up_seconds(pairs[1], start, first=False) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("later", "compiles", "told"), [(2.5, True, 2.4), (38.0, True, None), (38.0, False, 37.9)])
+def test_a_second_start_that_compiled_anew_does_not_say_what_the_next_takes(
+    later: float, compiles: bool, told: float | None
+) -> None:
+    pairs = [pair(arm(0.1, 0.1), arm(0.1, 40.0)), pair(arm(0.1, 0.1), arm(0.1, later))]
+    start = baseline_start(pairs, compiles=False)
+    assert warm_up_again(pairs, start, compiles=compiles) == (None if told is None else pytest.approx(told))
+    assert warm_up_again(pairs[:1], start, compiles=compiles) is None

@@ -31,16 +31,23 @@ def test_a_study_without_its_data_is_measured_when_the_data_is_there(tmp_path: P
     failed = run(tmp_path, *asked)
     assert failed.returncode == 2
     assert "there is no later" in failed.stderr
-    taken = run(tmp_path, *asked)
-    assert taken.returncode == 2
-    assert "already a study named 'it', and it failed" in taken.stderr
-    assert "traindyno studies delete it" in taken.stderr
     write_folder(tmp_path / "later", NAMES)
     resumed = run(tmp_path, "resume", "it", "--no-report")
     assert resumed.returncode == 0, resumed.stderr
     assert "Recommended: batch 2" in resumed.stdout
     with Ledger.open(f"{tmp_path}/traindyno.db") as ledger:
         assert [each.outcome for each in ledger.attempts(1)] == [Outcome.USER_ERROR, Outcome.OK]
+
+
+def test_a_name_is_not_lost_to_a_slip(tmp_path: Path) -> None:
+    asked = ("throughput", *REAL[2:], *BRIEF, "--batch-size", "2", "--repeats", "1", "--name", "it")
+    slip = run(tmp_path, *asked, "--model", "torchvision:squeezenet1_7")
+    assert slip.returncode == 2
+    assert "torchvision has no model named" in slip.stderr
+    meant = run(tmp_path, *asked, "--model", "torchvision:squeezenet1_0")
+    assert meant.returncode == 0, meant.stderr
+    again = run(tmp_path, *asked, "--model", "torchvision:squeezenet1_1")
+    assert "there is already a study named 'it'" in again.stderr
 
 
 def test_a_corrupt_image_is_named_without_a_traceback_and_the_study_goes_on_when_it_is_mended(tmp_path: Path) -> None:

@@ -650,6 +650,20 @@ def test_two_that_do_not_fit_the_host_together_alternate_too() -> None:
     assert chosen(strategy, history) == {"precision=bf16"}
 
 
+@pytest.mark.parametrize(("message", "apart"), [("device(s) is/are busy or unavailable", True), ("an illegal", False)])
+def test_where_a_gpu_has_one_process_at_a_time_both_alternate(message: str, apart: bool) -> None:
+    class OneProcess(FakeBench):
+        def run(self, spec: TrialSpec) -> TrialRecord:
+            fault = failure(Outcome.CUDA_FAULT)
+            told = msgspec.structs.replace(fault, message=f"CUDA error: {message}", phase="candidate: build")
+            return failed(spec, told) if spec.kind == "pair" else super().run(spec)
+
+    strategy = plan("precision")
+    history = run_study(strategy, OneProcess(lambda settings: 0.5 if settings.precision == "bf16" else 1.0))
+    assert ("speed" in {record.spec.kind for record in history}) is apart
+    assert chosen(strategy, history) == ({"precision=bf16"} if apart else set())
+
+
 def test_a_candidate_that_does_not_fit_alone_either_is_a_failure() -> None:
     full = failure(Outcome.OUT_OF_DEVICE_MEMORY)
     bench = FakeBench(failures={"compile=default": of_arm(full, "candidate")})

@@ -82,6 +82,23 @@ class LedgerContract(OpenLedger):
         stem = "max-batch-20231114-221320"
         assert names == [stem, f"{stem}-2", f"{stem}-3"]
 
+    def test_a_study_that_failed_before_it_measured_anything_leaves_its_name(
+        self, ledger: Ledger, study: StudyRow
+    ) -> None:
+        self.commit(ledger, study, failed(spec_of(1), Outcome.USER_ERROR))
+        ledger.finish("first", "failed", None)
+        anew = ledger.create_study("first", "max-batch", REQUEST, MACHINE)
+        assert (anew.command, anew.state, anew.trials) == ("max-batch", "running", 0)
+        assert [each.name for each in ledger.studies()] == ["first"]
+
+    def test_one_that_measured_something_keeps_it(self, ledger: Ledger, study: StudyRow) -> None:
+        self.commit(ledger, study, measured(spec_of(1)), 1)
+        self.commit(ledger, study, failed(spec_of(2), Outcome.USER_ERROR), 2)
+        ledger.finish("first", "failed", None)
+        with pytest.raises(UsageError, match="already a study named 'first', and it failed"):
+            ledger.create_study("first", "max-batch", REQUEST, MACHINE)
+        assert ledger.study("first").trials == 2
+
     def test_a_taken_name_is_refused_with_both_ways_out(self, ledger: Ledger, study: StudyRow) -> None:
         with pytest.raises(UsageError, match="already a study named 'first'") as refusal:
             ledger.create_study("first", "plan", REQUEST, None)

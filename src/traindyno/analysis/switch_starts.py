@@ -7,6 +7,9 @@ from traindyno.analysis.intervals import median
 from traindyno.core.base import Record
 from traindyno.core.records import Arm, Measurement, Pair
 
+AS_AT_FIRST = 0.85
+"""Of the first start, from which on a compiler has not found its work on disk."""
+
 
 class Start(Record, frozen=True):
     """What the baseline's first steps take beyond as many steady ones: its first time, later, and give or take."""
@@ -30,6 +33,14 @@ def warm_up_seconds(pair: Pair, start: Start, *, first: bool) -> float:
     """What the candidate takes longer than the baseline to reach its steady step; what may be chance counts as none."""
     excess = excess_seconds(pair.candidate) - (start.first_seconds if first else start.later_seconds)
     return excess if excess > start.scatter_seconds else 0.0
+
+
+def warm_up_again(pairs: Sequence[Pair], start: Start, *, compiles: bool) -> float | None:
+    """What the second time took. A study that was gone on with in between has compiled anew: then that is not known."""
+    if len(pairs) < 2:
+        return None
+    first, again = (warm_up_seconds(pair, start, first=pair is pairs[0]) for pair in pairs[:2])
+    return None if compiles and again > AS_AT_FIRST * first else again
 
 
 def pays_back_after(pairs: Sequence[Pair], start: Start) -> int | None:

@@ -11,12 +11,14 @@ from traindyno.analysis.switch_choice import Choice, choose, faster_copies
 from traindyno.analysis.switch_effects import memory_ratio
 from traindyno.analysis.switch_findings import Findings, Rung, Tried
 from traindyno.analysis.switch_losses import LossCheck, loss_spread
-from traindyno.analysis.switch_starts import Start, baseline_start, pays_back_after, warm_up_seconds
+from traindyno.analysis.switch_starts import Start, baseline_start, pays_back_after, warm_up_again, warm_up_seconds
 from traindyno.analysis.switch_verdicts import switch_verdicts
 from traindyno.core.answers import Combination, SwitchEffect, SwitchesAnswer
 from traindyno.core.errors import NothingMeasuredError
-from traindyno.core.records import Failure, Pair, Settings
+from traindyno.core.records import Failure, Settings
 from traindyno.core.requests import SwitchesRequest
+
+NOT_REACHED = "not reached: the study ended before its turn"
 
 
 def conclude_switches(
@@ -82,7 +84,7 @@ def _effect(findings: Findings, candidate: Candidate, adopted: bool, start: Star
     )
     tried = findings.singles.get(candidate)
     if tried is None:
-        return told
+        return msgspec.structs.replace(told, skipped_because=candidate.skipped_because or NOT_REACHED)
     if tried.failure is not None and tried.failure.details.get("code") == NOT_APPLICABLE[0]:
         return msgspec.structs.replace(told, skipped_because=tried.failure.message)
     if tried.failure is not None:
@@ -92,7 +94,9 @@ def _effect(findings: Findings, candidate: Candidate, adopted: bool, start: Star
         told,
         ratio=effect[0] if effect is not None else None,
         ci95=effect[1] if effect is not None else None,
-        **_costs(tried, start, faster=effect is not None and effect[1][0] > 1.0),
+        **_costs(
+            tried, start, faster=effect is not None and effect[1][0] > 1.0, compiles=candidate.switch == "compile"
+        ),
         **_losses(findings.checks.get(candidate)),
     )
 
@@ -103,14 +107,13 @@ def _why(failure: Failure) -> str:
     return words if failure.outcome.out_of_memory else failure.message or words
 
 
-def _costs(tried: Tried, start: Start | None, *, faster: bool) -> dict[str, Any]:
+def _costs(tried: Tried, start: Start | None, *, faster: bool, compiles: bool) -> dict[str, Any]:
     if not tried.pairs or start is None:
         return {}
-    again: Pair | None = tried.pairs[1] if len(tried.pairs) > 1 else None
     return {
         "memory_ratio": memory_ratio(tried.pairs),
         "warm_up_seconds": warm_up_seconds(tried.pairs[0], start, first=True),
-        "warm_up_seconds_again": None if again is None else warm_up_seconds(again, start, first=False),
+        "warm_up_seconds_again": warm_up_again(tried.pairs, start, compiles=compiles),
         "pays_back_after_steps": pays_back_after(tried.pairs, start) if faster else None,
     }
 

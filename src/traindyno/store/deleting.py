@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, select
 
 from traindyno.core.errors import TraindynoError
+from traindyno.core.outcomes import Outcome
 from traindyno.store.owners import describe_owner, is_live
 from traindyno.store.rows import StudyRow
 from traindyno.store.schema import attempts, studies, trials
@@ -24,6 +25,17 @@ def delete_studies(connection: Connection, names: Sequence[str], now: float) -> 
         connection.execute(delete(trials).where(trials.c.study_id == study.id))
         connection.execute(delete(studies).where(studies.c.id == study.id))
     return found
+
+
+def free_name(connection: Connection, name: str, now: float) -> None:
+    """Remove a study of this name that failed before it measured anything: a slip must not cost a name."""
+    named = select(studies.c.id).where(studies.c.name == name, studies.c.state == "failed")
+    study_id = connection.scalar(named)
+    if study_id is None:
+        return
+    measured = select(func.count()).select_from(attempts.join(trials, attempts.c.trial_id == trials.c.id))
+    if connection.scalar(measured.where(trials.c.study_id == study_id, attempts.c.outcome == Outcome.OK)) == 0:
+        delete_studies(connection, [name], now)
 
 
 def _check_idle(connection: Connection, study: StudyRow, now: float) -> None:

@@ -47,12 +47,14 @@ class Ledger(SharedLedger):
         """Write a new study; without a name it gets one from its command and the time.
 
         It is in the hands of its `owner` from the beginning. Without one, a study may be written twice if the store
-        goes away in the middle.
+        goes away in the middle. It takes the place of one with its name that failed before it had measured anything.
         """
         asked = itertools.count()
 
         def create(connection: Connection, now: float) -> StudyRow:
             hold, asked_before = None if owner is None else studies.Hold(owner, now + seconds), next(asked) > 0
+            if name is not None:
+                deleting.free_name(connection, name, now)
             return studies.create_study(connection, name, command, request, machine, now, hold, asked_before)
 
         return self._write(create)

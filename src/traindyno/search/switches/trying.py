@@ -12,6 +12,8 @@ from traindyno.search.replaying import Trying, Wanted
 
 TURNS_APART = 2
 OUT_OF_MEMORY = (Outcome.OUT_OF_DEVICE_MEMORY, Outcome.OUT_OF_HOST_MEMORY)
+ONE_PROCESS = "busy or unavailable"
+"""What CUDA says to the second process where a GPU is set to have one at a time."""
 
 
 def compare(
@@ -52,13 +54,14 @@ def _alone(pair: TrialSpec, settings: Settings, other: Settings, turn: int, reas
 
 
 def fits_apart(record: TrialRecord) -> bool:
-    """Whether each arm of a pair may run better alone: there was not memory enough for both.
+    """Whether each arm of a pair may run better alone: there was not memory enough for both, or one process is allowed.
 
     That is so too where both got through, but one only after the allocator had freed its cache, which takes time that
     the arm would not need by itself.
     """
     if record.measurement is None or (pair := record.measurement.pair) is None:
-        return record.outcome in OUT_OF_MEMORY
+        told = record.failure.message if record.failure is not None else ""
+        return record.outcome in OUT_OF_MEMORY or (record.outcome is Outcome.CUDA_FAULT and ONE_PROCESS in told)
     return any(arm.memory.allocator_retries for arm in (pair.baseline, pair.candidate))
 
 
