@@ -1,5 +1,6 @@
 """The Python API gives the answers of the command line."""
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 import traindyno
 from traindyno.core.answers import FindAnswer, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
+from traindyno.core.errors import UsageError
 from traindyno.core.events import Event, TrialFinished
 
 
@@ -97,6 +99,96 @@ def test_a_value_of_the_wrong_type_is_refused_before_anything_is_measured(
     with pytest.raises(traindyno.TraindynoError, match="wrong value"):
         traindyno.throughput("torchvision:resnet50", batch_size=4, runner="simulated", store=store, **options)
     assert not Path(store).exists()
+
+
+RESNET = "torchvision:resnet50"
+
+
+def refused(store: str, function: str, *names: str, **options: Any) -> tuple[str, str]:
+    """The message and the hint of a function that has written nothing."""
+    with pytest.raises(UsageError) as caught:
+        getattr(traindyno, function)(*names, store=store, **{"runner": "simulated", **options})
+    assert not Path(store).exists()
+    return caught.value.message, caught.value.hint or ""
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "hint"),
+    [
+        ("anatomy", {"mode": "foo"}, "mode is one of 'infer', 'train'; see help(traindyno.anatomy)"),
+        ("max_batch", {"mode": "foo"}, "mode is one of 'infer', 'train'; see help(traindyno.max_batch)"),
+        ("find", {"precision": "fp8"}, "precision is one of 'bf16', 'fp16', 'fp32'; see help(traindyno.find)"),
+        ("switches", {"memory_format": "x"}, "memory_format is one of 'channels_last', 'contiguous'"),
+        ("soak", {"seed": "3"}, "see help(traindyno.soak)"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_name_what_is_allowed_and_who_was_asked(
+    store: str, function: str, options: dict[str, Any], hint: str
+) -> None:
+    (name,) = options
+    message, told = refused(store, function, RESNET, **options)
+    assert message.startswith(f"{name} has a wrong value: ")
+    assert hint in told
+
+
+@pytest.mark.parametrize("function", ["throughput", "anatomy", "switches", "find"])
+def test_no_repeats_are_refused(store: str, function: str) -> None:
+    message, hint = refused(store, function, RESNET, repeats=0)
+    assert message == "repeats of 0 cannot be meant"
+    assert hint == f"repeats is a whole number from 1 on; see help(traindyno.{function})"
+
+
+def test_the_curve_of_a_plan_is_checked_in_the_name_of_the_plan(store: str) -> None:
+    message, hint = refused(store, "plan", RESNET, examples=9, epochs=1, repeats=0)
+    assert message == "repeats of 0 cannot be meant"
+    assert hint.endswith("see help(traindyno.plan)")
+
+
+@pytest.mark.parametrize("repeats", [0, 1])
+def test_a_verification_needs_two_rounds(store: str, tmp_path: Path, repeats: int) -> None:
+    file = tmp_path / "best.toml"
+    quick_find(str(tmp_path / "other.db"), settings_file=file)
+    message, hint = refused(store, "verify", str(file), repeats=repeats)
+    assert message == f"repeats of {repeats} cannot be meant"
+    assert "from 2 on; see help(traindyno.verify)" in hint
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"memory_limit_bytes": -3},
+        {"step_timeout_seconds": -3},
+        {"trial_timeout_seconds": 0},
+        {"time_budget_seconds": -3},
+        {"time_budget_seconds": float("nan")},
+        {"limit": 0},
+        {"tolerance": -1},
+        {"classes": 1},
+        {"conv1_stride": 3},
+    ],
+)
+def test_numbers_that_the_command_line_refuses_are_refused_by_name(store: str, options: dict[str, Any]) -> None:
+    ((name, value),) = options.items()
+    message, hint = refused(store, "max_batch", RESNET, **options)
+    assert message == f"{name} of {value} cannot be meant"
+    assert hint.startswith(f"{name} is ")
+
+
+def test_a_round_and_its_proof_refuse_such_numbers_too(store: str) -> None:
+    for function in ("run_round", "adopt_round"):
+        message, hint = refused(store, function, "depth", time_budget_seconds=-3)
+        assert message == "time_budget_seconds of -3 cannot be meant"
+        assert hint.endswith(f"see help(traindyno.{function})")
+
+
+def test_the_page_about_the_api_has_every_name_and_every_argument_of_find() -> None:
+    page = Path(__file__).parents[1].joinpath("docs", "python-api.md").read_text()
+    assert not [name for name in traindyno.__all__ if f"`traindyno.{name}" not in page]
+    table = page.partition("| argument of `find` |")[2].partition("\n\n")[0]
+    common = {"store", "name", "on_event", "options"}
+    assert not [
+        name for name in inspect.signature(traindyno.find).parameters if name not in common and f"`{name}`" not in table
+    ]
 
 
 def test_a_margin_above_one_is_refused(store: str) -> None:

@@ -9,7 +9,7 @@ from analysis.test_find import measured
 from search.simulated_find import BASELINE, COMPUTE_BOUND, WORKLOAD, answer_of, goal_of, search
 from search.test_find_disturbed import slowed
 from traindyno.analysis.find.feeding import Feeding, feeding_of
-from traindyno.core.anatomy import Anatomy
+from traindyno.core.anatomy import Anatomy, Phase
 from traindyno.core.answers import FindAnswer
 from traindyno.core.loading import Loading
 from traindyno.core.outcomes import Outcome
@@ -97,14 +97,15 @@ def answer_on_cpu(slowdown: float, waiting: float, wait_in_anatomy: float = 0.0,
 
 
 def taken_apart(anatomy: Anatomy, step_seconds: float, waiting: float) -> Anatomy:
-    """A step of that length, of which so much is waiting."""
-    seconds = waiting * step_seconds
-    phases = tuple(
-        msgspec.structs.replace(each, seconds=seconds, ci95=(0.99 * seconds, 1.01 * seconds))
-        if each.phase == "load"
-        else each
-        for each in anatomy.phases
-    )
+    """A step of that length, of which so much is waiting; its other phases share the rest as they did."""
+    others = sum(each.seconds for each in anatomy.phases if each.phase != "load")
+
+    def stretched(phase: Phase) -> Phase:
+        share = waiting if phase.phase == "load" else (1 - waiting) * phase.seconds / others
+        seconds = share * step_seconds
+        return msgspec.structs.replace(phase, seconds=seconds, ci95=(0.99 * seconds, 1.01 * seconds))
+
+    phases = tuple(stretched(each) for each in anatomy.phases)
     ends = (0.99 * step_seconds, 1.01 * step_seconds)
     return msgspec.structs.replace(anatomy, phases=phases, plain_step_seconds=step_seconds, plain_ci95=ends)
 

@@ -393,6 +393,14 @@ def test_an_epoch_costs_machine_time_and_energy() -> None:
     assert answer.epochs == int(answer.run_seconds * answer.examples_per_second / 3200)
 
 
+def test_an_unknown_energy_leaves_the_machine_s_cost_and_is_said_not_to_be_in_it() -> None:
+    prices = {"epoch_examples": 3200, "price_per_hour": 36.0}
+    answer = concluded(record(), **prices, price_per_kwh=0.3)
+    assert answer.cost_per_epoch == pytest.approx(0.01 * 3200 / answer.examples_per_second)
+    assert told(answer.verdicts, "The cost per epoch is the machine's alone", "energy is unknown")
+    assert not told(concluded(record(), **prices).verdicts, "energy is unknown")
+
+
 def test_the_epoch_that_the_user_gives_goes_before_that_of_the_data() -> None:
     run = record(epoch_seconds=60, reading=powered)
     answer = concluded(run, epoch_examples=1_000_000, price_per_hour=36.0)

@@ -79,6 +79,17 @@ def test_a_study_cut_before_its_losses_says_that_they_were_not_looked_at() -> No
     assert "Nothing can be recommended: precision=bf16 is faster, but its loss was not looked at." in verdicts
 
 
+def test_switches_that_a_cut_study_did_not_come_to_say_so() -> None:
+    strategy = plan("precision", "memory_format", "optimizer_kernel")
+    history = run_study(strategy, FakeBench(bf16))
+    request = SwitchesRequest(workload=WORKLOAD, bench=Bench(), settings=BASELINE)
+    answer = conclude_switches(request, strategy.findings(history[:1]))
+    reasons = {f"{each.switch}={each.value}": each.skipped_because for each in answer.effects if each.ratio is None}
+    left_open = [name for name, why in reasons.items() if why == "not reached: the study ended before its turn"]
+    assert {"precision=bf16", "precision=fp16", "memory_format=channels_last"} & set(left_open)
+    assert None not in reasons.values()
+
+
 def test_what_fresh_pairs_refute_is_told_and_not_recommended() -> None:
     answer = answer_of(FirstLook(), "precision")
     assert answer.recommended == {}

@@ -238,7 +238,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"minutes": float("nan")}, "some time"),
+        ({"minutes": float("nan")}, "minutes of nan cannot be meant"),
         ({"batch_size": 0}, "at least one example"),
         ({"batch_size": 8, "accumulation_steps": 3}, "3 equal parts"),
         ({"mode": "infer", "optimizer_kernel": "fused"}, "optimizer_kernel only matters in training"),

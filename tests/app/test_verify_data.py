@@ -2,7 +2,7 @@
 
 import pytest
 
-from traindyno.app.verify_data import with_data_here
+from traindyno.app.verify_data import is_given, with_data_here
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Settings
 from traindyno.core.setups import Setup
@@ -50,3 +50,30 @@ def test_what_is_not_clear_is_refused(arms: tuple[str, str], given: tuple[str, .
     with pytest.raises(UsageError, match=message) as caught:
         here(*arms, *given)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("folder:/no/such", "--data names folder:/no/such, and there is no /no/such"),
+        ("folder:/no/such=folder:/x", "--data names folder:/no/such=folder:/x, and there is no "),
+        ("folder:/x=folder:/no/such", "--data names folder:/no/such, and there is no /no/such"),
+    ],
+)
+def test_a_place_that_does_not_exist_is_told_with_the_sources_that_the_file_has(given: str, message: str) -> None:
+    arms = (Setup(data=data, settings=Settings(batch_size=8)) for data in ("folder:/x", "memory:folder:/x"))
+    with pytest.raises(UsageError) as caught:
+        with_data_here(*arms, [given], "best.toml", is_there=True)
+    assert caught.value.message.startswith(message)
+    assert caught.value.hint == "best.toml reads from folder:/x; say where that lies here: --data folder:/x=SOURCE"
+
+
+def test_what_is_no_source_at_all_is_refused_as_the_option_s() -> None:
+    with pytest.raises(UsageError, match="--data names 'floder:/y', which is no source"):
+        here("folder:/x", "folder:/x", "floder:/y")
+
+
+def test_a_place_is_the_user_s_or_the_file_s() -> None:
+    assert is_given("memory:folder:/y", ["folder:/y"])
+    assert is_given("folder:/y", ["folder:/x=folder:/y"])
+    assert not is_given("prepared:/p", ["folder:/x=folder:/y"])

@@ -116,6 +116,14 @@ def test_data_that_is_not_here_is_answered_with_the_option_for_it(folder: Path) 
     assert "--data folder:/no/such=SOURCE" in refused.stderr
 
 
+def test_a_place_that_is_not_there_is_not_laid_at_the_file_s_door(folder: Path) -> None:
+    """The hint names what the file has, so that following it leads on."""
+    refused = run(folder, "verify", "mine.toml", "--data", "folder:nowhere", "--device", "cpu", "--no-report")
+    assert refused.returncode == 2
+    assert "--data names folder:nowhere, and there is no nowhere" in refused.stderr
+    assert "mine.toml reads from folder:/data; say where that lies here: --data folder:/data=SOURCE" in refused.stderr
+
+
 def test_settings_of_a_gpu_are_not_verified_on_a_cpu_and_the_other_way_round(folder: Path) -> None:
     file = folder / "mine.toml"
     found = file.read_text()

@@ -27,6 +27,23 @@ def test_a_study_finishes_with_every_failure_beside_the_results(tmp_path: Path) 
     assert all(any(f"Batch {size}" in warning for warning in content["warnings"]) for size in failed)
 
 
+def test_a_process_that_ended_without_a_word_is_not_told_to_have_a_log(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(
+        "import os\n"
+        "def silent():\n    os._exit(3)\n"
+        "def talking():\n    print('here I end', flush=True)\n    os._exit(3)\n"
+    )
+    options = ("--device", "cpu", "--batch-size", "4", "--repeats", "1", "--no-report")
+    silent = run(tmp_path, "throughput", "--model", "job.py:silent", *options).stderr
+    assert "exited with code 3" in silent
+    assert "the log" not in silent
+    assert "in a script of its own, and look for os._exit" in silent
+    talking = run(tmp_path, "throughput", "--model", "job.py:talking", *options).stderr
+    assert "read the end of the log" in talking
+    (log,) = tmp_path.rglob("*.log")
+    assert str(log.relative_to(tmp_path)) in talking
+
+
 def test_real_trials_answer_end_to_end_on_the_cpu(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(
         "import torch\nfrom torch import nn\nfrom traindyno import Workload\n"

@@ -81,6 +81,15 @@ def test_wild_instruments_and_phases_longer_than_the_step_are_told_in_words() ->
     assert told in render_console(anatomy_document(answer=answer), width=100).splitlines()
 
 
+def test_phases_far_longer_than_the_step_without_instruments_do_not_explain_all_of_it() -> None:
+    document = anatomy_document(answer=anatomy_answer(coverage=1.51))
+    told = "named phases explain nothing of the step without them: they took 151 % of its time"
+    assert told in " ".join(view_of(document).conclusion(document))
+    headline = view_of(document).headline(document)
+    assert headline is not None
+    assert ("named phases explain", "nothing of it: they took 151 % of its time") in headline.beside
+
+
 def test_what_cannot_be_counted_reads_not_available_with_the_reason() -> None:
     text = render_console(anatomy_cpu_document(), width=100)
     assert "N/A: operations fused by a compiler cannot be counted" in text
@@ -107,6 +116,15 @@ def test_the_bars_of_shares_are_as_long_as_the_table_says() -> None:
     document = anatomy_document(answer=anatomy_answer(sizes=(short, anatomy_size(256, 0.1163))))
     (shares,) = [rows for rows in chart_of(document)["datasets"].values() if rows[0].get("end") == pytest.approx(0.5)]
     assert [row["end"] for row in shares if row["step"] == "batch 8"] == pytest.approx([0.5, 0.8])
+
+
+def test_the_label_of_a_bar_is_its_length_and_a_step_without_instruments_that_differs_stands_beside_it() -> None:
+    unlike = anatomy_size(8, 0.406, phases=phases(0.194, 8))
+    alike = anatomy_size(64, 0.32, phases=phases(0.322, 64))
+    document = anatomy_document(answer=anatomy_answer(sizes=(unlike, alike)))
+    assert {"24.2 ms (plain 50.8 ms)", "5.03 ms"} <= set(drawn(document, "label"))
+    assert "plain: without instruments" in str(chart_of(document))
+    assert "plain" not in str(chart_of(anatomy_document()))
 
 
 def test_the_picture_of_one_size_on_a_cpu_has_bars_alone() -> None:

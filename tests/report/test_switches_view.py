@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import shlex
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from report.narrow import numbers_not_shown
+from traindyno.analysis.switches import NOT_REACHED
 from traindyno.app.context import Context
 from traindyno.app.switches import switches
 from traindyno.cli.switches import command
@@ -58,6 +60,16 @@ def test_switches_stand_in_the_order_of_their_speed_and_what_was_not_measured_be
     assert [row.cells for row in left_out.rows] == [
         ("optimizer_kernel=foreach", "torch chooses foreach by itself here")
     ]
+
+
+def test_a_ratio_that_may_be_anything_and_switches_not_reached_are_told_in_every_text(measured: Document) -> None:
+    first, second, *others = measured.answer.effects
+    anything = msgspec.structs.replace(first, ratio=1.16, ci95=(0.0, math.inf))
+    late = SwitchEffect(switch=second.switch, value=second.value, skipped_because=NOT_REACHED)
+    cut = with_answer(measured, effects=(anything, late, *others))
+    for text in (render_console(cut, width=120), render_markdown(cut)):
+        assert "1.16× ± over 100 %" in text
+        assert NOT_REACHED in text.partition("Not measured")[2]
 
 
 def test_the_baseline_is_named_and_not_the_first_candidate(measured: Document) -> None:

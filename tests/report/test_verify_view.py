@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from report.find_documents import baseline, verify_answer, verify_document
+from report.find_documents import baseline, recommended, verify_answer, verify_document
 from report.pages import Page
 from traindyno.core.answers import Document
 from traindyno.report.renderers import rendered
@@ -61,6 +61,29 @@ def test_settings_that_are_the_baseline_s_promised_nothing_in_any_rendering() ->
     chart = view_of(document).chart(document)
     assert chart is not None
     assert "promised" not in [row.get("name") for rows in chart["datasets"].values() for row in rows]
+
+
+def test_rates_of_rounds_that_differ_are_explained_and_give_the_gain_in_the_headline() -> None:
+    unlike = recommended(
+        predicted_examples_per_second=None,
+        examples_per_second=866.0,
+        speedup=5.44,
+        speedup_ci95=(4.0, 7.4),
+        steady=False,
+    )
+    document = with_answer(baseline=baseline(examples_per_second=116.0), recommended=unlike, speedup=5.44)
+    assert dict(view_of(document).headline(document).beside)["throughput"] == "159 → 866 examples/s"
+    (table,) = view_of(document).tables(document)
+    assert table.rows[1].cells[2].endswith("(!)")
+    speed, mark = table.legend
+    assert speed.startswith("recommended: its speed is the middle of its rounds")
+    assert speed.endswith("the rates give 7.47×, and beside it the baseline counts as 159 examples/s")
+    assert mark.startswith("(!) a trial of it did not become steady")
+
+
+def test_steady_rates_that_agree_need_no_legend() -> None:
+    (table,) = view_of(verify_document()).tables(verify_document())
+    assert table.legend == ()
 
 
 def test_a_doubtful_promise_is_named() -> None:

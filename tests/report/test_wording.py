@@ -69,6 +69,7 @@ def test_a_ratio_shows_the_ends_that_are_compared_with_one() -> None:
     assert ratio_interval(1.84, (1.80, 1.88)) == "1.84× (1.80 to 1.88)"
     assert ratio_interval(1.002, (0.998, 1.006)) == "1.002× (0.998 to 1.006)"
     assert ratio_interval(2.0, None) == "2.00×"
+    assert ratio_interval(2.0, (0.0, math.inf)) == "2.00× ± over 100 %"
     assert ratio_interval(None, None) == "n/a"
 
 

@@ -156,7 +156,7 @@ def test_graphs_come_before_other_ways_to_compile_and_never_later_than_they_were
 def test_switches_that_would_be_taken_back_do_not_put_the_data_off() -> None:
     """The user has lower precision and channels_last already: once compiling was tried, little is left to gain."""
     goal = goal_of(msgspec.structs.replace(COMMON, precision="bf16", memory_format="channels_last"), cpus=16)
-    left, step = one_by_one(goal), StepSearch(plan_of(goal)._begun())
+    left, step = one_by_one(goal), StepSearch(plan_of(goal)._begun([]))
     step._left = left
     assert step.may_change_much
     step._left = [each for each in left if each.switch not in ("pin_memory", "compile")]

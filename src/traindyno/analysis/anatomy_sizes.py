@@ -49,9 +49,8 @@ def ceilings_of(records: Iterable[TrialRecord]) -> Ceilings:
 def combine_size(batch_size: int, seen: Sequence[Anatomy], ceilings: Ceilings, on_cpu: bool) -> AnatomySize:
     """One batch size over all of its processes."""
     step, ci95 = combine_processes([each.plain_step_seconds for each in seen], [each.plain_ci95 for each in seen])
-    phases: dict[str, PhaseCost] = {
-        name: cost for name in PHASES if (cost := _phase(name, seen, batch_size)) is not None
-    }
+    shares = shares_of(seen)
+    phases: dict[str, PhaseCost] = {name: _phase(name, seen, batch_size, share) for name, share in shares.items()}
     busy, host = middle(each.busy_seconds for each in seen), middle(each.host_step_seconds for each in seen)
     idle_share = None if busy is None else min(1.0, max(0.0, 1 - busy / step))
     host_share = None if host is None else host / step
@@ -67,7 +66,23 @@ def combine_size(batch_size: int, seen: Sequence[Anatomy], ceilings: Ceilings, o
         bound=bound_of(phases, idle_share, host_share, utilization, on_cpu),
         utilization=utilization,
         examples_per_second=batch_size / step,
+        coverage=coverage(seen),
+        instrument_cost=instrument_cost(seen)[0],
     )
+
+
+def shares_of(seen: Sequence[Anatomy]) -> dict[PhaseName, float]:
+    """What each phase is of the step that it was seen in; those that take time add up to 1.
+
+    That is the step with instruments: one without them may have had another neighbour. Of several processes each share
+    is the middle one, and these are scaled to add up, too.
+    """
+    within = [{phase.phase: phase.seconds / _whole(each) for phase in each.phases} for each in seen]
+    middles = {
+        name: median(found) for name in PHASES if (found := [shares[name] for shares in within if name in shares])
+    }
+    total = sum(max(0.0, share) for share in middles.values())
+    return {name: share / total for name, share in middles.items()}
 
 
 def coverage(seen: Sequence[Anatomy]) -> float:
@@ -104,17 +119,13 @@ def utilization_of(works: Sequence[Work], step_seconds: float, ceilings: Ceiling
     )
 
 
-def _phase(name: PhaseName, seen: Sequence[Anatomy], batch_size: int) -> PhaseCost | None:
-    """A share is of the step of the same process: of several that differ, any other is of no step at all."""
-    of_step = [(phase, each.plain_step_seconds) for each in seen for phase in each.phases if phase.phase == name]
-    if not of_step:
-        return None
-    found = [phase for phase, _ in of_step]
+def _phase(name: PhaseName, seen: Sequence[Anatomy], batch_size: int, share: float) -> PhaseCost:
+    found = [phase for each in seen for phase in each.phases if phase.phase == name]
     seconds, ci95 = _combine([phase.seconds for phase in found], [phase.ci95 for phase in found])
     return PhaseCost(
         seconds=seconds,
         ci95=ci95,
-        share=median([phase.seconds / step for phase, step in of_step]),
+        share=share,
         seconds_per_example=seconds / batch_size,
         host_seconds=median([phase.host_seconds for phase in found]),
     )
@@ -139,6 +150,11 @@ def _combine(values: Sequence[float], within: Sequence[Interval]) -> tuple[float
     if min(values) > 0:
         return combine_processes(values, within)
     return median(values), (min(low for low, _ in within), max(high for _, high in within))
+
+
+def _whole(anatomy: Anatomy) -> float:
+    """The step with instruments, which its phases part without a gap; a remainder below nothing is none of it."""
+    return sum(max(0.0, phase.seconds) for phase in anatomy.phases)
 
 
 def _named(anatomy: Anatomy) -> list[Phase]:

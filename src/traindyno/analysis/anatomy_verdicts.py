@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from traindyno.analysis.anatomy_bounds import COMPUTE, DATA, LAUNCH, MEMORY, TRANSFER, copying_share
+from traindyno.analysis.anatomy_coverage import coverage_cautions
 from traindyno.core.answers import AnatomyAnswer, AnatomySize, TransferCost
 from traindyno.core.answers.interval import Interval
 from traindyno.core.records import TrialRecord
@@ -12,7 +13,6 @@ from traindyno.core.units import format_percent, format_scaled, format_seconds
 
 NOTABLE_COST = 0.01
 NOTABLE_COPYING = 0.02
-ENOUGH_COVERED = 0.97
 NO_INTERVAL = "too uneven for an interval"
 WIDEST = 10.0
 _COMPUTING = ("forward", "backward", "optimizer", "communication")
@@ -41,10 +41,7 @@ def anatomy_cautions(answer: AnatomyAnswer) -> tuple[str, ...]:
         cost = f"{format_percent(answer.instrument_cost)} ({shares_between(answer.instrument_cost_ci95)})"
         more = "phases are as much too long" if settled else "more --repeats or a quieter machine would settle it"
         found.append(f"The instruments {make} the step {cost} longer; {more}.")
-    if answer.coverage < ENOUGH_COVERED:
-        covered = format_percent(answer.coverage, 0)
-        found.append(f"The named phases explain only {covered} of the step; {_unexplained(answer)}.")
-    return tuple(found)
+    return (*found, *coverage_cautions(answer.sizes))
 
 
 def headline(answer: AnatomyAnswer) -> str:
@@ -144,15 +141,6 @@ def shares_between(interval: Interval) -> str:
 def _part(share: float) -> str:
     """In whole percent; what rounds to nothing is not nothing."""
     return "under 1 %" if 0 < share < 0.005 else format_percent(share, 0)
-
-
-def _unexplained(answer: AnatomyAnswer) -> str:
-    other = answer.phases["other"].share if "other" in answer.phases else 0.0
-    if other >= (1 - answer.coverage) / 2:
-        return "the rest stands under other"
-    if answer.instrument_cost < 0:
-        return "steps with instruments were faster than those without, so this machine was not quiet"
-    return "its processes differed too much, so this machine was not quiet"
 
 
 def _phase(answer: AnatomyAnswer, name: str) -> str:

@@ -90,10 +90,13 @@ def _shortened(request: SoakRequest, run: SoakRun) -> Iterator[str]:
 
 
 def _unpriced(request: SoakRequest, epoch_examples: int | None, joules: float | None) -> Iterator[str]:
-    """Why a price that was given came to nothing."""
+    """Why a price that was given came to nothing, or is not in the cost."""
     if request.price_per_hour is None and request.price_per_kwh is None:
         return
     if epoch_examples is None:
         yield "There is no cost per epoch: an epoch has no length. Give --epoch-examples."
     elif request.price_per_kwh is not None and joules is None:
-        yield "There is no cost per epoch: the energy is unknown, so its price cannot be counted."
+        if request.price_per_hour is None:
+            yield "There is no cost per epoch: the energy is unknown, so its price cannot be counted."
+        else:
+            yield "The cost per epoch is the machine's alone: the energy is unknown, so its price is not in it."

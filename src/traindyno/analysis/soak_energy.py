@@ -20,15 +20,16 @@ def joules_per_example(run: SoakRun) -> float | None:
 def cost_of_epoch(
     run: SoakRun, epoch_examples: int | None, price_per_hour: float | None, price_per_kwh: float | None
 ) -> float | None:
-    """Machine time and energy of one epoch; null without an epoch, a price, or the energy that a price is for."""
-    if epoch_examples is None or (price_per_hour is None and price_per_kwh is None):
+    """Machine time and energy of one epoch, as far as they are known and have a price; null where neither has."""
+    if epoch_examples is None:
         return None
     joules = joules_per_example(run)
-    if price_per_kwh is not None and joules is None:
-        return None
-    hours = epoch_examples / run.examples_per_second / 3600
-    energy = (joules or 0.0) * epoch_examples / JOULES_PER_KWH
-    return (price_per_hour or 0.0) * hours + (price_per_kwh or 0.0) * energy
+    parts = []
+    if price_per_hour is not None:
+        parts.append(price_per_hour * epoch_examples / run.examples_per_second / 3600)
+    if price_per_kwh is not None and joules is not None:
+        parts.append(price_per_kwh * joules * epoch_examples / JOULES_PER_KWH)
+    return sum(parts) if parts else None
 
 
 def _by_counter(run: SoakRun) -> float | None:

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from traindyno.api.options import ask, checked, split, sweep_of, workload_of
+from traindyno.api.options import ask, split, sweep_of, workload_of
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.core.answers import CompareAnswer, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
 from traindyno.core.errors import UsageError
@@ -140,7 +140,7 @@ def _curve(
 ) -> ThroughputRequest:
     sweep = sweep_of(batch_size)
     workload_options, bench = split(options)
-    request = ThroughputRequest(
+    return ThroughputRequest(
         workload=workload_of(model, **workload_options),
         bench=bench,
         sizes=sweep.sizes,
@@ -152,4 +152,3 @@ def _curve(
         margin=margin,
         trial_seconds=trial_seconds,
     )
-    return checked(request)

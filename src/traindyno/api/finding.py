@@ -150,7 +150,7 @@ def verify(
     from traindyno.app.verify import verify_request
 
     named = () if model is None else ((model, hash_source(model)),)
-    bench = bench_of(options)
+    bench = bench_of(options, "verify")
     request = verify_request(
         fspath(settings), bench, named, repeats=repeats, trial_seconds=trial_seconds, data=one_or_several(data)
     )

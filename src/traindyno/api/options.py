@@ -2,12 +2,10 @@
 
 import difflib
 import inspect
-import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import msgspec
-
+from traindyno.api.checks import check_values, function_of
 from traindyno.app.context import Context, ignore
 from traindyno.core.answers import Document
 from traindyno.core.base import Record
@@ -17,14 +15,12 @@ from traindyno.core.records import Mode, OptimizerName, Settings, WorkloadSpec
 from traindyno.core.requests import Bench
 from traindyno.core.settings_text import WHERE_DEVICES
 from traindyno.core.sweeps import Sweep, parse_sweep
-from traindyno.core.units import check_price
 
 R = TypeVar("R", bound=Record)
 
 _WORKLOAD_OPTIONS = ("mode", "data", "skip_bad", "image_size", "classes", "optimizer", "conv1_stride")
 _BENCH_OPTIONS = tuple(name for name in Bench.__struct_fields__ if name != "settled")
 _OF_BENCH = ("precision", "device")
-_PRICES = ("price_per_hour", "price_per_kwh")
 _SETTINGS = tuple(name for name in Settings.__struct_fields__ if name not in ("batch_size", *_OF_BENCH))
 
 
@@ -33,31 +29,8 @@ def ask(
 ) -> Any:
     """Check the request, and give the use case's answer to it."""
     context = Context(store=store, name=name, emit=ignore if on_event is None else on_event)
-    return use_case(checked(request), context).answer
-
-
-def checked(request: R) -> R:
-    """Refuse values of the wrong type or out of range before anything is measured."""
-    try:
-        msgspec.convert(msgspec.to_builtins(request), type(request))
-    except msgspec.ValidationError as error:
-        raise UsageError(f"an option has a wrong value: {error}", "see help(traindyno.max_batch)") from None
-    margin = getattr(request, "margin", 0.0)
-    if not 0 <= margin < 1:
-        raise UsageError(f"a margin of {margin} is no share of memory", "write 5 % as 0.05")
-    _check_amounts(request)
-    for name in _PRICES:
-        if (price := getattr(request, name, None)) is not None:
-            check_price(price)
-    return request
-
-
-def _check_amounts(request: Record) -> None:
-    """No trial is without length, and no epoch without examples."""
-    for name in ("trial_seconds", "epoch_examples"):
-        amount = getattr(request, name, None)
-        if amount is not None and not 0 < amount < math.inf:
-            raise UsageError(f"{name} of {amount} cannot be meant", "write a number above 0, or leave it away")
+    check_values(request, function_of(request))
+    return use_case(request, context).answer
 
 
 def split(
@@ -81,13 +54,15 @@ def split(
     return workload, Bench(**{"device": "auto", **rest})
 
 
-def bench_of(options: dict[str, Any]) -> Bench:
-    """The bench, where the workload and its precision are known already."""
+def bench_of(options: dict[str, Any], function: str) -> Bench:
+    """The bench that `function` was given, where the workload and its precision are known already."""
     unknown = sorted(name for name in options if name not in _BENCH_OPTIONS or name == "precision")
     if unknown:
         known = ", ".join(name for name in _BENCH_OPTIONS if name != "precision")
         raise UsageError(f"there is no option {', '.join(unknown)} here", f"known options: {known}")
-    return split(options)[1]
+    bench = split(options)[1]
+    check_values(bench, function)
+    return bench
 
 
 def sweep_of(batch_size: str | int | list[int]) -> Sweep:

@@ -27,7 +27,8 @@ def run_round(
     from traindyno.app.rounds.requests import request_of
     from traindyno.app.rounds.run import run_round as use_case
 
-    request = request_of(_round(file), bench_of(options))
+    bench = bench_of(options, "run_round")
+    request = request_of(_round(file), bench)
     context = Context(store=store, emit=ignore if on_event is None else on_event)
     answer: RoundAnswer = use_case(request, context, processes).answer
     return answer
@@ -55,7 +56,7 @@ def adopt_round(
     from traindyno.app.rounds.adopt_request import adopt_request
     from traindyno.app.sources import hash_source
 
-    bench_of(bench)
+    bench_of(bench, "adopt_round")
     request, remarks = adopt_request(
         store,
         round_study,

@@ -13,7 +13,7 @@ from traindyno.app.watching import StudyWatcher
 from traindyno.app.workshop import Workshop
 from traindyno.core.errors import TraindynoError
 from traindyno.core.events import Notice
-from traindyno.core.outcomes import Outcome
+from traindyno.core.outcomes import Outcome, remedy_without_log
 from traindyno.core.records import TrialRecord, TrialSpec
 from traindyno.runner.protocol import Runner, Watcher
 from traindyno.store.ledger import Lease
@@ -120,8 +120,9 @@ def _is_half(record: TrialRecord, asked: TrialSpec) -> bool:
 
 
 def _with_log(record: TrialRecord, log: Path) -> TrialRecord:
-    """A remedy that says to read the log also says where it is."""
-    if record.failure is None or "the log" not in record.failure.remedy or not log.exists():
+    """A remedy that says to read the log also says where it is; where there is none, it does not say so."""
+    failure = record.failure
+    if failure is None or "the log" not in failure.remedy:
         return record
-    failure = msgspec.structs.replace(record.failure, remedy=f"{record.failure.remedy} It is {log}.")
-    return msgspec.structs.replace(record, failure=failure)
+    told = f"{failure.remedy} It is {log}." if log.exists() else remedy_without_log(failure.outcome, failure.remedy)
+    return msgspec.structs.replace(record, failure=msgspec.structs.replace(failure, remedy=told))

@@ -7,7 +7,7 @@ import msgspec
 
 from traindyno.analysis.find.attempts import NO_TIME
 from traindyno.analysis.find.rounds import FEWEST_ROUNDS
-from traindyno.analysis.find.verdicts import is_open
+from traindyno.analysis.find.unsettled import is_open
 from traindyno.app.context import Context
 from traindyno.app.find_objective import proving_command
 from traindyno.app.study import Study

@@ -18,7 +18,7 @@ from traindyno.app.source_checks import check_source, stored
 from traindyno.app.sources import NamedAgain, is_same_code
 from traindyno.app.specs import first_spec
 from traindyno.app.study import Study, open_study
-from traindyno.app.verify_data import with_data_here
+from traindyno.app.verify_data import DATA_OPTION, is_given, places_for, with_data_here
 from traindyno.app.workshop import SIMULATED_DEVICE, open_workshop
 from traindyno.core.answers import Document, VerifyAnswer
 from traindyno.core.errors import NothingMeasuredError, UsageError
@@ -61,7 +61,11 @@ def verify_request(
     # A file written by hand may name no more than what differs from its baseline.
     settings = settings_of(file, file.baseline.settings)
     baseline, recommended = with_data_here(
-        file.baseline, Setup(data=file.data or workload.data, settings=settings), data
+        file.baseline,
+        Setup(data=file.data or workload.data, settings=settings),
+        data,
+        path,
+        is_there=_must_be_there(bench),
     )
     return VerifyRequest(
         workload=msgspec.structs.replace(workload, data=baseline.data),
@@ -103,10 +107,22 @@ def check_verify(request: VerifyRequest) -> None:
     for setup in arms:
         check_settings(setup.settings, request.workload.mode, UNKNOWN_DEVICE)
         _check_device(setup.settings, request)
-    is_there = not request.bench.runner.startswith(SIMULATED_DEVICE)
     for data in (setup.data for setup in arms if setup.data != SYNTHETIC):
-        here = f"say where it lies here: --data {shlex.quote(f'{stored(data)}=SOURCE')}"
+        _check_data(data, request)
+
+
+def _check_data(data: str, request: VerifyRequest) -> None:
+    """Whoever named a source is told that it is not there: the file, or the user when the study began."""
+    is_there = _must_be_there(request.bench)
+    if is_given(data, request.data):
+        check_source(data, DATA_OPTION, is_there=is_there)
+    else:
+        here = f"say where it lies here: {places_for([stored(data)])}"
         check_source(data, str(request.file or "the file"), is_there=is_there, hint=here)
+
+
+def _must_be_there(bench: Bench) -> bool:
+    return not bench.runner.startswith(SIMULATED_DEVICE)
 
 
 def _check_device(settings: Settings, request: VerifyRequest) -> None:

@@ -50,3 +50,17 @@ REMEDIES: dict[Outcome, str] = {
     Outcome.INTERRUPTED: "The study was stopped: continue it with `traindyno resume`.",
     Outcome.INFRASTRUCTURE: "The trial could not be run: check disk space and permissions, then `traindyno doctor`.",
 }
+_READ_LOG = "read the end of the log, then "
+_REMEDIES_WITHOUT_LOG: dict[Outcome, str] = {
+    Outcome.CRASH: (
+        "Run the model in a script of its own, and look for os._exit or an extension in C that ends the process."
+    ),
+    Outcome.HANG: "No step finished in time: raise --step-timeout, or see in a script of its own where it stands.",
+}
+
+
+def remedy_without_log(outcome: Outcome, remedy: str) -> str:
+    """What is left of a remedy that begins with the log where nothing was printed, so that there is none."""
+    if remedy != REMEDIES[outcome] and _READ_LOG in remedy:
+        return remedy.replace(_READ_LOG, "")
+    return _REMEDIES_WITHOUT_LOG.get(outcome, REMEDIES[outcome])

@@ -116,13 +116,14 @@ def short_interval(value: float | None, interval: tuple[float, float] | None) ->
 def ratio_interval(value: float | None, interval: tuple[float, float] | None) -> str:
     """`1.84× (1.82 to 1.86)`: the ends of a ratio's interval are what is compared with 1.
 
-    One that may be anything is `5.12× ± over 100 %`.
+    One that may be anything is `5.12× ± over 100 %`, be it that its interval is too wide or that it has no end: it does
+    not stand there as if exact, as what was counted does.
     """
     if value is None or not math.isfinite(value):
         return NOT_AVAILABLE
-    if interval is None or not all(math.isfinite(end) for end in interval):
+    if interval is None:
         return f"{value:.2f}×"
-    if tells_nothing(value, interval):
+    if not all(math.isfinite(end) for end in interval) or tells_nothing(value, interval):
         return f"{value:.2f}× ± over 100 %"
     digits = 3 if interval[1] - interval[0] < 0.02 else 2
     return f"{value:.{digits}f}× ({interval[0]:.{digits}f} to {interval[1]:.{digits}f})"

@@ -37,7 +37,8 @@ def _stalled(step: AnatomySize, on_cpu: bool) -> Share:
     """Waiting for a batch, and on a GPU for its way there."""
     names = ("load",) if on_cpu else ("load", "transfer")
     stalls = [step.phases[name] for name in names if name in step.phases]
-    ends = [sum(each.ci95[end] for each in stalls) / step.step_seconds for end in (0, 1)]
+    whole = sum(max(0.0, each.seconds) for each in step.phases.values())
+    ends = [sum(each.ci95[end] for each in stalls) / whole for end in (0, 1)]
     return sum(each.share for each in stalls), (ends[0], ends[1])
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from traindyno.analysis.find.attempts import NO_TIME, NOISE
+from traindyno.analysis.find.beside import rates_in_words
 from traindyno.analysis.find.choice import NEARLY_WHOLE, Choice, is_flattered
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.learning import sooner_by
@@ -11,17 +12,16 @@ from traindyno.analysis.noise_runs import noises_of
 from traindyno.analysis.noise_scale import NoiseEstimate
 from traindyno.core.answers.find import Finalist
 from traindyno.core.requests import FindRequest
-from traindyno.core.units import format_percent, format_rate
+from traindyno.core.units import format_percent
 
 
 def gain_verdict(baseline: Finalist, found: Finalist) -> str:
     """What another batch should gain, and of what that is made."""
     assert found.examples_needed is not None
     needs = f"of which a batch of {found.batch_size} needs {times(found.examples_needed)} as many"
-    rates = f"{format_rate(baseline.examples_per_second)} → {format_rate(found.examples_per_second)} examples/s"
     told = f"Training should reach the same loss {times(found.worth)} as fast as the baseline"
     unconfirmed = "" if found.confirmed else " Its rate was not confirmed by repeated rounds."
-    return f"{told} ({between(found.worth_ci95)}), predicted: {rates}, {needs}.{unconfirmed}"
+    return f"{told} ({between(found.worth_ci95)}), predicted: {rates_in_words(baseline, found)}, {needs}.{unconfirmed}"
 
 
 def learning_verdicts(request: FindRequest, findings: Findings, choice: Choice) -> tuple[str, ...]:

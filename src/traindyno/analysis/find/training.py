@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from traindyno.analysis.find.beside import baseline_beside
 from traindyno.analysis.find.learning import examples_needed
 from traindyno.analysis.intervals import median, ratio_interval
 from traindyno.analysis.noise_scale import NoiseEstimate
@@ -27,12 +28,13 @@ def training_time(
 ) -> TrainingTime | None:
     """Null where no epochs were asked for, or nobody knows how many examples an epoch has.
 
-    Where the noise scale is known, what is recommended trains until it should have the same loss.
+    Where the noise scale is known, what is recommended trains until it should have the same loss. Both follow the
+    rates that the answer names, so that their times give the gain too.
     """
     if request.epochs is None or examples is None:
         return None
     needed, ends = _needed(recommended[0], request, noise)
-    before = _seconds(request.epochs, examples, *baseline)
+    before = _seconds(request.epochs, examples, _as_told(baseline[0], recommended[0]), baseline[1])
     after = _seconds(request.epochs * needed, examples, *recommended, (ends[0] / needed, ends[1] / needed))
     return TrainingTime(
         epochs=request.epochs,
@@ -44,6 +46,13 @@ def training_time(
         epoch_seconds=after[0] / (needed * request.epochs),
         epochs_needed=None if needed == 1.0 else needed * request.epochs,
     )
+
+
+def _as_told(baseline: Finalist, found: Finalist) -> Finalist:
+    """The baseline at its rate beside what is recommended, with an interval as wide as its own."""
+    told = baseline_beside(baseline, found)
+    low, high = (end * told / baseline.examples_per_second for end in baseline.ci95)
+    return msgspec.structs.replace(baseline, examples_per_second=told, ci95=(low, high))
 
 
 def _needed(found: Finalist, request: FindRequest, noise: NoiseEstimate | None) -> tuple[float, Interval]:

@@ -4,22 +4,22 @@ import math
 from collections.abc import Iterator
 
 from traindyno.analysis.find.attempts import NO_TIME
+from traindyno.analysis.find.beside import rates_in_words
 from traindyno.analysis.find.bound_verdicts import bound_verdicts
 from traindyno.analysis.find.choice import Choice, setup_of
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.learning_verdicts import gain_verdict, learning_verdicts
 from traindyno.analysis.find.placed import BASELINE, FREE, OWN, RECOMMENDED, Placed, placed_finalists
+from traindyno.analysis.find.unsettled import is_open, measured_alone, open_verdicts, unsettled, unsettled_words
 from traindyno.analysis.find.untried import untried_changes, untried_verdicts
 from traindyno.analysis.find.words import between, changes_in_words, times, within
-from traindyno.analysis.intervals import tells_nothing
-from traindyno.analysis.switch_candidates import Value, value_words
+from traindyno.analysis.switch_candidates import Candidate, Value, names_of, value_words
 from traindyno.core.answers.find import Finalist, FindAnswer
 from traindyno.core.requests import FindRequest
 from traindyno.core.setups import step_settings
 from traindyno.core.units import count_of, format_percent, format_rate
 
 MISSED_BY = 0.05
-LOOKS_FASTER = 1.03
 CUT = "before the search was cut short"
 _IN_A_SENTENCE = {
     BASELINE: "the baseline",
@@ -36,7 +36,7 @@ def find_verdicts(request: FindRequest, findings: Findings, choice: Choice, boun
         *learning_verdicts(request, findings, choice),
         *_unfinished(findings, choice),
         *untried_verdicts(findings),
-        *_open(choice),
+        *open_verdicts(choice),
         *bound_verdicts(findings, choice, bounds),
         *_free_batch(choice),
         *_losses(findings, choice),
@@ -80,18 +80,23 @@ def _gain(request: FindRequest, findings: Findings, choice: Choice) -> str:
     if found.batch_size != baseline.batch_size and found.learning_gain is not None:
         return gain_verdict(baseline, found)
     work = "Training" if request.workload.mode == "train" else "Inference"
-    rates = f"{format_rate(baseline.examples_per_second)} → {format_rate(found.examples_per_second)} examples/s"
+    rates = rates_in_words(baseline, found)
     told = f"{work} is {times(found.speedup)} as fast as the baseline ({between(found.speedup_ci95)}): {rates}."
     return told if found.confirmed else f"{told} It was not confirmed by repeated rounds."
 
 
 def _no_gain(findings: Findings, choice: Choice) -> str:
-    """A search that came to its end says that there is nothing to change; one that was cut does not know."""
+    """A search that came to its end says that there is nothing to change; one that was cut does not know.
+
+    Neither says so beside a gain that its runs leave open.
+    """
     measured = len(findings.entries) > 1 or findings.has_tried
     if not measured and findings.ended and _short_of_time(findings):
         return "Nothing but the baseline was measured: the time budget did not reach for more."
     if not measured and not findings.ended:
         return f"Nothing but the baseline was measured {CUT}."
+    if (best := unsettled(choice)) is not None:
+        return unsettled_words(best, "" if findings.ended else f" {CUT}")
     elsewhere = choice.free is not None and _is_shown(choice.free)
     where = f" at your batch of {choice.baseline.batch_size}" if elsewhere else ""
     if not findings.ended:
@@ -99,7 +104,7 @@ def _no_gain(findings: Findings, choice: Choice) -> str:
     untried = untried_changes(findings)
     were = "was" if len(untried) == 1 else "were"
     left = f"; {count_of(len(untried), 'change')} {were} not tried" if untried else ""
-    so_far = " so far" if untried or any(is_open(each) for each in _measured_alone(choice)) else ""
+    so_far = " so far" if untried or any(is_open(each) for each in measured_alone(choice)) else ""
     shown = f"Nothing that was tried was shown to be faster than the baseline{where}"
     return f"{shown}: a gain of 1.00, and nothing to change{so_far}{left}."
 
@@ -113,32 +118,26 @@ def _unfinished(findings: Findings, choice: Choice) -> Iterator[str]:
         return
     if choice.recommended.changes:
         yield "The search was cut short: this is the best that was found by then."
-    held, found = findings.held, setup_of(choice.recommended)
-    if findings.effects and held != found and not findings.runs(held):
-        gained = times(math.prod(ratio for ratio, _ in findings.effects))
-        yield f"Switches that made the step {gained} as fast in pairs had not run end to end yet, and are left out."
+    settings = setup_of(choice.recommended).settings
+    left = tuple(each for each in findings.members if getattr(settings, each.switch) != each.value)
+    if left and not _held_step_ran(findings):
+        are = "is" if len(left) == 1 else "are"
+        gain = f"made the step {_gained(findings, left)} in pairs"
+        yield f"{names_of(left)}, which {gain}, had not run end to end yet, and {are} left out."
 
 
-def is_open(found: Finalist) -> bool:
-    """Whether it looks faster, and the rounds did not show it."""
-    return found.speedup > LOOKS_FASTER and found.speedup_ci95[0] <= 1.0
+def _held_step_ran(findings: Findings) -> bool:
+    """Whether all switches that are held ran end to end together, with whichever loader."""
+    step, setups = step_settings(findings.held.settings), {*findings.feeds, *(each.setup for each in findings.entries)}
+    return any(step_settings(setup.settings) == step and findings.runs(setup) for setup in setups)
 
 
-def _measured_alone(choice: Choice) -> list[Finalist]:
-    """All whose gain rests on no prediction."""
-    own = choice.baseline.batch_size
-    return [each for each in choice.everyone if each.learning_gain is None or each.batch_size == own]
-
-
-def _open(choice: Choice) -> Iterator[str]:
-    best = max(_measured_alone(choice), key=lambda each: each.speedup)
-    if choice.recommended.changes or not is_open(best):
-        return
-    what, remedy = changes_in_words(best.changes), "more rounds would tell, with a longer budget or --repeats"
-    if tells_nothing(best.speedup, best.speedup_ci95):
-        yield f"What {what} gains is unknown: its rounds differ too much (± over 100 %); {remedy}."
-    else:
-        yield f"{what} may be {times(best.speedup)} as fast ({between(best.speedup_ci95)}): {remedy}."
+def _gained(findings: Findings, left: tuple[Candidate, ...]) -> str:
+    """Of all switches together, or of a single one; what some of them gained without the others nobody measured."""
+    if left == findings.members:
+        return f"{times(math.prod(ratio for ratio, _ in findings.effects))} as fast"
+    ratio = findings.ratios.get(left[0].switch) if len(left) == 1 else None
+    return "faster" if ratio is None else f"{times(ratio)} as fast"
 
 
 def _free_batch(choice: Choice) -> Iterator[str]:

@@ -8,7 +8,7 @@ from traindyno.core.records import Mode
 
 
 class PhaseCost(Record, frozen=True):
-    """One phase of the step: seconds with interval over processes, and its share of the step without instruments."""
+    """One phase of the step: seconds with interval over processes, and its share of the step with instruments."""
 
     seconds: float
     ci95: Interval
@@ -38,7 +38,7 @@ class Utilization(Record, frozen=True):
 
 
 class AnatomySize(Record, frozen=True):
-    """The step at one batch size."""
+    """The step at one batch size. `coverage` and `instrument_cost` are null in answers from before they were told."""
 
     batch_size: int
     step_seconds: float
@@ -50,6 +50,8 @@ class AnatomySize(Record, frozen=True):
     bound: str
     utilization: Utilization
     examples_per_second: float
+    coverage: float | None = None
+    instrument_cost: float | None = None
 
 
 class AnatomyAnswer(Record, frozen=True):

@@ -19,6 +19,8 @@ from traindyno.report.conditions import setting_words
 from traindyno.report.wording import duration, known, one_line
 
 PAGEABLE, PINNED = "from pageable memory", "from pinned memory"
+NOTABLE_DIFFERENCE = 0.03
+"""By so much of it the step without instruments may differ from the sum of its phases before both are told."""
 
 
 def anatomy_chart(document: Document) -> dict[str, Any] | None:
@@ -37,13 +39,16 @@ def anatomy_chart(document: Document) -> dict[str, Any] | None:
 
 
 def _bar(size: AnatomySize) -> PhaseBar:
+    """The label is what the bar sums up to; the step without instruments stands beside it where it is another."""
     drawn = _drawn(size)
+    whole, plain = sum(cost.seconds_per_example for cost in drawn.values()), size.step_seconds / size.batch_size
     return PhaseBar(
         name=f"batch {size.batch_size}",
         seconds_per_example={name: cost.seconds_per_example for name, cost in drawn.items()},
         shares={name: cost.share for name, cost in drawn.items()},
-        seconds_words=duration(size.step_seconds / size.batch_size),
+        seconds_words=duration(whole),
         share_words=one_line(size.bound),
+        plain_words=duration(plain) if abs(whole / plain - 1) > NOTABLE_DIFFERENCE else None,
     )
 
 

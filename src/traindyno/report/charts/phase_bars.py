@@ -33,18 +33,23 @@ COLORS = {
     "communication": PURPLE,
     "other": PALE_GREY,
 }
+PLAIN = "plain"
 WORDS = {"load": "load (stall)", "optimizer": "optimiser"}
 UNITS = (("seconds", 1.0), ("milliseconds", 1e-3), ("microseconds", 1e-6))
 
 
 class PhaseBar(Record, frozen=True):
-    """One step: its phases that take time, in seconds per example and in shares, and the words behind each bar."""
+    """One step: its phases that take time, in seconds per example and in shares, and the words behind each bar.
+
+    `plain_words` is the step without instruments, where that is another than what the phases sum up to.
+    """
 
     name: str
     seconds_per_example: dict[str, float]
     shares: dict[str, float]
     seconds_words: str
     share_words: str
+    plain_words: str | None = None
 
 
 class Measure(Record, frozen=True):
@@ -76,14 +81,17 @@ def time_unit(longest: float) -> tuple[str, float]:
 
 
 def _seconds_measure(bars: list[PhaseBar]) -> Measure:
-    plain = Measure(heading="Time per example", axis="seconds per example", room=1.0, per=1.0)
-    longest = max(_total(bar, plain) for bar in bars)
+    heading, room = "Time per example", 1.32
+    if any(bar.plain_words for bar in bars):
+        heading, room = f"{heading} ({PLAIN}: without instruments)", 1.95
+    measure = Measure(heading=heading, axis="seconds per example", room=1.0, per=1.0)
+    longest = max(_total(bar, measure) for bar in bars)
     unit, per = time_unit(longest)
-    return msgspec.structs.replace(plain, axis=f"{unit} per example", room=longest / per * 1.32, per=per)
+    return msgspec.structs.replace(measure, axis=f"{unit} per example", room=longest / per * room, per=per)
 
 
 def _share_measure(bars: list[PhaseBar]) -> Measure:
-    """As in the table: phases with instruments may be a little more than the step without them, or less."""
+    """As in the table."""
     measure = Measure(heading="Share of the step", axis="share of the step", room=1.0)
     return msgspec.structs.replace(measure, room=1.62 * max(1.0, *(_total(bar, measure) for bar in bars)))
 
@@ -121,8 +129,12 @@ def _stacked(bar: PhaseBar, measure: Measure) -> list[dict[str, Any]]:
 
 
 def _end(bar: PhaseBar, measure: Measure) -> dict[str, Any]:
-    words = bar.share_words if measure.per is None else bar.seconds_words
+    words = bar.share_words if measure.per is None else _seconds_words(bar)
     return {"step": bar.name, "end": _total(bar, measure), "label": words}
+
+
+def _seconds_words(bar: PhaseBar) -> str:
+    return bar.seconds_words if bar.plain_words is None else f"{bar.seconds_words} ({PLAIN} {bar.plain_words})"
 
 
 def _total(bar: PhaseBar, measure: Measure) -> float:

@@ -1,5 +1,6 @@
 """What a step is made of: its phases, the same per example over batch sizes, and what is used of the hardware."""
 
+from traindyno.analysis.anatomy_coverage import explains_nothing
 from traindyno.analysis.anatomy_sizes import PHASES
 from traindyno.core.answers import AnatomyAnswer, AnatomySize, Document, PhaseCost, TransferCost, Utilization
 from traindyno.core.units import format_scaled
@@ -52,7 +53,7 @@ PHASE_WORDS = {
     "transfer": "transfer to the device",
     "optimizer": "optimiser",
 }
-PHASE_LEGEND = "share: of the step without instruments; host's time: queueing the phase, or waiting for a batch"
+PHASE_LEGEND = "share: of the step with instruments; host's time: queueing the phase, or waiting for a batch"
 SHEET_COLUMNS = (
     "model", "batch_size", "step_seconds", "step_seconds_ci95_low", "step_seconds_ci95_high", "examples_per_second",
     *(f"{name}_seconds" for name in PHASES), "pageable_transfer_seconds", "pinned_transfer_seconds",
@@ -61,9 +62,10 @@ SHEET_COLUMNS = (
 METHOD = (
     "Marks on the device's own timeline part the step into phases and are read only afterwards, so that nothing waits "
     "for them; on a CPU they are the host's clock. Steps with and without marks took turns: their difference is what "
-    "the instruments cost, and shares are of the step without them. The host's time is what it takes to queue a phase, "
-    "or to wait for a batch. What is used of the hardware counts the step's operations and is held against a large "
-    "matrix product and a large copy on the same device."
+    "the instruments cost. Shares are of the step with marks, of which the phases are parts; what the named phases "
+    "explain is of the step without them. The host's time is what it takes to queue a phase, or to wait for a batch. "
+    "What is used of the hardware counts the step's operations and is held against a large matrix product and a large "
+    "copy on the same device."
 )
 
 
@@ -80,7 +82,7 @@ def headline(document: Document) -> Headline:
         *_waits_beside(document),
         *((("device idle", share(answer.idle_share)),) if known(answer.idle_share) else ()),
         ("instruments cost", f"{signed_percent(answer.instrument_cost)} of the step"),
-        ("named phases explain", f"{_explained(answer)} of it"),
+        ("named phases explain", _explained(answer, "it")),
     ]
     value = short_interval(answer.step_seconds, answer.ci95)
     return Headline(value=value, label=f"per step of {batch(answer.batch_size)} examples", beside=tuple(beside))
@@ -106,7 +108,7 @@ def conclusion(document: Document) -> tuple[str, ...]:
         f"Waiting for data, per step: {_waits(document)}{fed}",
         _idleness(answer),
         f"Instruments cost {signed_percent(answer.instrument_cost)} ({_percents(answer.instrument_cost_ci95)}); "
-        f"named phases explain {_explained(answer)} of the step without them",
+        f"named phases explain {_explained(answer, 'the step without them')}",
         None if answer.trace is None else f"Trace: {one_line(answer.trace, 300)} (open it in ui.perfetto.dev)",
     )
     return tuple(line for line in lines if line is not None)
@@ -157,9 +159,11 @@ def _waits_beside(document: Document) -> tuple[tuple[str, str], ...]:
     return (("the host waits for data", host), ("the device stands still for it", stall))
 
 
-def _explained(answer: AnatomyAnswer) -> str:
-    """Phases with instruments may be longer than the step without them; more than all of it explains nothing."""
-    return "all" if known(answer.coverage) and answer.coverage >= 1 else share(answer.coverage)
+def _explained(answer: AnatomyAnswer, step: str) -> str:
+    """Phases with instruments may be a little longer than the step without them; far longer ones explain nothing."""
+    if known(answer.coverage) and explains_nothing(answer.coverage):
+        return f"nothing of {step}: they took {share(answer.coverage)} of its time"
+    return f"{'all' if known(answer.coverage) and answer.coverage >= 1 else share(answer.coverage)} of {step}"
 
 
 def _percents(interval: tuple[float, float]) -> str:

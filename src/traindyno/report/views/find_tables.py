@@ -2,6 +2,7 @@
 
 import math
 
+from traindyno.analysis.find.beside import baseline_beside, rates_agree
 from traindyno.analysis.find.placed import Placed, is_gain, other_batch, placed_finalists
 from traindyno.core.answers import Finalist, FindAnswer, Remedy, TimeSpent
 from traindyno.report.finalists import differences, foretells_loss, in_order, setting_of, value_of
@@ -37,8 +38,6 @@ LEARNING_COLUMNS = (
 )
 UNSTEADY, UNSTEADY_WORDS = "(!)", "(!) a trial of it did not become steady, or two of them disagree"
 """Beside a rate, and below the table."""
-RATES_AGREE = 0.1
-"""So far the ratio of two rates may lie from the middle of the ratios by rounds without a word."""
 SPENT_COLUMNS = (
     Column(heading="part of the search", right=False),
     Column(heading="trials"),
@@ -134,20 +133,21 @@ def _finalist_notes(answer: FindAnswer, placed: Placed) -> tuple[str, ...]:
     if predicted is not None and known(predicted) and finalist.examples_per_second > 0:
         miss = signed_percent(predicted / finalist.examples_per_second - 1)
         notes.append(f"predicted {rate(predicted)} examples/s ({miss})")
-    notes += _rates_apart(answer.baseline, finalist)
+    notes += rates_apart(answer.baseline, finalist)
     if not finalist.confirmed and finalist.changes:
         notes.append(f"not confirmed, from {_processes(finalist.processes)}, its interval within one process")
     return (f"{placed.label}: {'; '.join(notes)}",) if notes else ()
 
 
-def _rates_apart(baseline: Finalist, finalist: Finalist) -> list[str]:
-    """Where rounds differ much, the middle of their ratios is not the ratio of the rates in the middle."""
-    if not finalist.changes or not known(finalist.speedup) or not baseline.examples_per_second > 0:
+def rates_apart(baseline: Finalist, finalist: Finalist) -> list[str]:
+    """Where runs differ much, the middle of their ratios is not the ratio of the rates in the middle."""
+    if rates_agree(baseline, finalist):
         return []
-    ratio = finalist.examples_per_second / baseline.examples_per_second
-    if abs(ratio / finalist.speedup - 1) <= RATES_AGREE:
-        return []
-    return [f"its speed is the middle of its rounds, each against the baseline beside it; the rates give {ratio:.2f}×"]
+    ratio, beside = finalist.examples_per_second / baseline.examples_per_second, baseline_beside(baseline, finalist)
+    rounds = "the middle of its rounds, each against the baseline beside it"
+    speed = rounds if finalist.confirmed else "against a single run of the baseline"
+    counts = f"beside it the baseline counts as {rate(beside)} examples/s"
+    return [f"its speed is {speed}; the rates give {ratio:.2f}×, and {counts}"]
 
 
 def _listed(names: tuple[str, ...]) -> str:

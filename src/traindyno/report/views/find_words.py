@@ -1,5 +1,6 @@
 """The answer of `find` in one line."""
 
+from traindyno.analysis.find.beside import baseline_beside
 from traindyno.analysis.find.placed import is_gain
 from traindyno.core.answers import Finalist, FindAnswer
 from traindyno.report.finalists import faster_elsewhere, is_predicted
@@ -36,11 +37,16 @@ def _speed_line(answer: FindAnswer, found: Finalist) -> str:
 
 def gain_words(answer: FindAnswer, found: Finalist) -> str:
     """`as fast: 858 → 6,500 examples/s`; a prediction says so, and what it is made of."""
-    rates = f"{rate(answer.baseline.examples_per_second)} → {rate(found.examples_per_second)} examples/s"
+    rates = rates_words(answer.baseline, found)
     if not is_predicted(answer, found):
         return f"as fast: {rates}"
     needed = "n/a" if found.examples_needed is None else f"{found.examples_needed:.2f}"
     return f"as fast to the same loss, predicted: {rates}, {needed} times the examples"
+
+
+def rates_words(baseline: Finalist, found: Finalist) -> str:
+    """`858 → 6,500 examples/s`: two rates that give the speedup told beside them."""
+    return f"{rate(baseline_beside(baseline, found))} → {rate(found.examples_per_second)} examples/s"
 
 
 def interval_name(found: Finalist) -> str:

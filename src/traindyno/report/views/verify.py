@@ -4,9 +4,9 @@ from traindyno.analysis.find.placed import BASELINE, RECOMMENDED
 from traindyno.core.answers import Document, Finalist, VerifyAnswer
 from traindyno.report.charts.verify import verify_chart
 from traindyno.report.view import Headline, Number, Row, Sheet, Table, Tone, View
-from traindyno.report.views.find_tables import FINALIST_COLUMNS, speed_words, way_cells
-from traindyno.report.views.find_words import interval_words
-from traindyno.report.wording import batch, count, duration, known, one_line, rate, ratio_interval
+from traindyno.report.views.find_tables import FINALIST_COLUMNS, UNSTEADY_WORDS, rates_apart, speed_words, way_cells
+from traindyno.report.views.find_words import interval_words, rates_words
+from traindyno.report.wording import batch, count, duration, known, one_line, ratio_interval
 
 ANSWERS = {True: "the gain holds", False: "the gain does not hold", None: "it is open whether the gain holds"}
 NOTHING_PROMISED = "Nothing was promised and nothing changes: the settings are the baseline's own"
@@ -31,11 +31,10 @@ def title(document: Document) -> str:
 
 def headline(document: Document) -> Headline:
     answer: VerifyAnswer = document.answer
-    before, after = answer.baseline.examples_per_second, answer.recommended.examples_per_second
     beside = [
         ("95 % interval", f"{interval_words(answer.speedup_ci95)}×"),
         *([("promised", _promised(answer))] if _promise(answer) else []),
-        ("throughput", f"{rate(before)} → {rate(after)} examples/s"),
+        ("throughput", rates_words(answer.baseline, answer.recommended)),
         ("measured in", f"{duration(answer.seconds)}, {count(answer.trials)} trials"),
     ]
     label = f"as fast: {ANSWERS[answer.holds]}" if answer.recommended.changes else NOTHING_PROMISED
@@ -45,7 +44,14 @@ def headline(document: Document) -> Headline:
 def tables(document: Document) -> tuple[Table, ...]:
     answer: VerifyAnswer = document.answer
     rows = (_row(BASELINE, answer.baseline, answer), _row(RECOMMENDED, answer.recommended, answer))
-    return (Table(columns=FINALIST_COLUMNS, rows=rows, bar_column=3),)
+    return (Table(columns=FINALIST_COLUMNS, rows=rows, legend=_legend(answer), bar_column=3),)
+
+
+def _legend(answer: VerifyAnswer) -> tuple[str, ...]:
+    """What the speed is of where the rates do not give it, and the mark of rates that mean little."""
+    apart = [f"{RECOMMENDED}: {note}" for note in rates_apart(answer.baseline, answer.recommended)]
+    steady = answer.baseline.steady and answer.recommended.steady
+    return (*apart, *(() if steady else (UNSTEADY_WORDS,)))
 
 
 def conclusion(document: Document) -> tuple[str, ...]:
