@@ -88,7 +88,7 @@ def ledger_trials(folder: Path) -> list[tuple[int, int]]:
 
 
 def test_a_budget_that_ends_early_gives_the_answer_so_far(tmp_path: Path) -> None:
-    completed = run(tmp_path, "throughput", *SLOW, "--time-budget", "900ms", "--json")
+    completed = run(tmp_path, "throughput", *SLOW, "--time-budget", "3s", "--json")
     content = document(completed)
     assert completed.returncode == 0
     assert content["state"] == "interrupted"
@@ -154,7 +154,7 @@ def test_a_budget_that_ends_before_any_result_leaves_a_study_to_resume(tmp_path:
 
 
 def test_what_is_shown_later_is_what_was_printed(tmp_path: Path) -> None:
-    printed = document(run(tmp_path, "throughput", *SLOW, "--time-budget", "600ms", "--json"))
+    printed = document(run(tmp_path, "throughput", *SLOW, "--time-budget", "3s", "--json"))
     shown = document(run(tmp_path, "show", "it", "--json"))
     assert shown == printed
     assert shown["hint"] == "traindyno resume it"
