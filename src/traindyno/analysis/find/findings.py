@@ -86,6 +86,10 @@ class Findings:
         return None if self.noise is None else self.noise.value
 
     @property
+    def spent_seconds(self) -> float:
+        return sum(record.seconds for _, record in self.log)
+
+    @property
     def has_tried(self) -> bool:
         """Whether any change has been measured."""
         return any(attempt.trials for attempt in self.attempts)
