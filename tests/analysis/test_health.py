@@ -207,6 +207,14 @@ def test_cpus_that_others_are_busy_on_are_a_note() -> None:
     assert unusual(well_but(other_cpu_share=0.04)) == []
 
 
+def test_a_torch_that_is_compiled_from_source_at_every_start_is_a_note() -> None:
+    finding = only(well_but(torch_keeps_bytecode=False))
+    assert (finding.level, finding.subject) == ("note", "bytecode")
+    assert finding.remedy is not None
+    assert finding.remedy.startswith("export PYTHONDONTWRITEBYTECODE= ")
+    assert unusual(well_but(torch_keeps_bytecode=True)) == unusual(well_but(torch_keeps_bytecode=None)) == []
+
+
 def test_a_quota_below_the_online_cpus_is_a_note_until_threads_are_limited() -> None:
     cpus = UsableCpus(value=2.5, binding="the cgroup's quota of 2.5 CPUs", online=16, affinity=16, quota=2.5)
     finding = only(well_but(cpus=cpus))

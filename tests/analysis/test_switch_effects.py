@@ -71,6 +71,26 @@ def test_a_lone_pair_of_a_noisy_switch_has_that_switch_s_spread() -> None:
     assert effect_of([pair(1.05)], spread, kin=[noisy])[1][0] < 1.0
 
 
+@pytest.mark.parametrize("between", [0.002, 0.05])
+def test_three_pairs_with_a_noisy_kin_tell_by_themselves_and_hold_the_truth(between: float) -> None:
+    """As a graph of bf16, which launched kernel by kernel is noisy; also where the graph is as noisy."""
+    chance = random.Random(7)
+    held, widths = 0, []
+    for _ in range(1500):
+        calm = [[pair(math.exp(chance.gauss(0, 0.002))) for _ in range(2)] for _ in range(15)]
+        noisy = [pair(3.5 * math.exp(error)) for error in (-0.07, 0.06, 0.0)]
+        fresh = [pair(8.3 * math.exp(chance.gauss(0, between))) for _ in range(3)]
+        spread = pooled_spread([*calm, noisy, fresh])
+        low, high = effect_of(fresh, spread, kin=[noisy])[1]
+        held += low <= 8.3 <= high
+        widths.append(high / low)
+        low, high = effect_of(fresh[:2], spread, kin=[noisy])[1]
+        assert high / low > 1.1, "two do not tell by themselves"
+    assert held / 1500 > 0.935
+    if between == 0.002:
+        assert sorted(widths)[len(widths) // 2] < 1.02
+
+
 @pytest.mark.parametrize(("between", "least"), [(0.003, 0.935), (0.03, 0.935), (0.1, 0.925)])
 def test_calm_pairs_among_restless_ones_are_judged_by_themselves_and_hold_the_truth(
     between: float, least: float

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from traindyno.core.machine import GpuFacts
-from traindyno.machine.checkup import doctor_facts, nearest_existing
+from traindyno.machine.checkup import doctor_facts
 from traindyno.machine.gpu import NullReader
 from traindyno.machine.replay import RecordedLine, ReplayReader
 
@@ -53,8 +53,3 @@ def test_a_gpu_is_sampled_and_its_strangers_are_listed(tmp_path: Path, recording
     facts = doctor_facts(tmp_path, ReplayReader([RecordedLine(gpu=crowded)]), environment={}, others=lambda: None)
     assert facts.machine.gpus[0].foreign_processes == ("pid 1 (x)",)
     assert facts.gpu_samples == ()
-
-
-def test_the_nearest_existing_folder_of_an_existing_one_is_itself(tmp_path: Path) -> None:
-    assert nearest_existing(tmp_path) == tmp_path
-    assert nearest_existing(tmp_path / "a" / "b") == tmp_path

@@ -366,6 +366,31 @@ def test_a_noisy_switch_is_kept_on_top_of_another_only_after_a_second_pair() -> 
     assert len(rung.tried.pairs) == 2
 
 
+class NoisyUnlessGraph(FakeBench):
+    """A bench on which lower precision is noisy where kernels are launched one by one, and quiet as a graph."""
+
+    def run(self, spec: TrialSpec) -> TrialRecord:
+        against = spec.against or spec.settings
+        launched = any(each.precision != "fp32" and each.compile == "none" for each in (spec.settings, against))
+        self.noise = 0.05 if launched else 0.001
+        return super().run(spec)
+
+
+def test_a_combination_that_is_quiet_while_a_switch_of_it_was_noisy_alone_has_a_narrow_interval() -> None:
+    bench = NoisyUnlessGraph(lambda s: (0.3 if s.precision == "bf16" else 1.0) * (0.4 if s.compile != "none" else 1.0))
+    only = ("compile", "precision", "tf32", "cudnn_benchmark", "optimizer_kernel", "expandable_segments")
+    for seed in range(5):
+        bench.seed = seed
+        strategy = plan(*only)
+        findings = strategy.findings(run_study(strategy, bench))
+        assert {each.switch for each in findings.members} == {"precision", "compile"}
+        assert len(findings.finals[findings.members].pairs) == (3 if findings.any_noisy(findings.members) else 2)
+        effect = findings.final_effect(findings.members)
+        assert effect is not None
+        low, high = effect[1]
+        assert low <= 1 / 0.12 <= high < 1.03 * low
+
+
 class Restless(FakeBench):
     """A bench whose host is the limit and disturbed, so that all but graphs vary, within a process and between them."""
 

@@ -20,7 +20,8 @@ UNLIMITED_OPEN_FILES = 2**62
 def examine(facts: DoctorFacts) -> tuple[Finding, ...]:
     """Every finding about the machine, in the order in which to read them."""
     chapters: tuple[Callable[[DoctorFacts], Iterator[Finding]], ...] = (
-        _versions, examine_cuda, examine_gpus, _cpus, _other_work, _memory, _swap, _shared_memory, _open_files, _disks,
+        _versions, _bytecode, examine_cuda, examine_gpus, _cpus, _other_work, _memory, _swap, _shared_memory,
+        _open_files, _disks,
     )  # fmt: skip
     return tuple(finding for chapter in chapters for finding in chapter(facts))
 
@@ -35,6 +36,16 @@ def _versions(facts: DoctorFacts) -> Iterator[Finding]:
             yield Finding(level="problem", subject=package, text=f"{package} is not installed", remedy=remedy)
         else:
             yield Finding(level="ok", subject=package, text=f"{package} {version}")
+
+
+def _bytecode(facts: DoctorFacts) -> Iterator[Finding]:
+    if facts.torch_keeps_bytecode is False:
+        yield Finding(
+            level="note",
+            subject="bytecode",
+            text="torch has none and Python keeps none: each start, and each step to be compiled, takes seconds longer",
+            remedy="export PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=~/.cache/bytecode",
+        )
 
 
 def _cpus(facts: DoctorFacts) -> Iterator[Finding]:

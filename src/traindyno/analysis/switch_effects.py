@@ -86,7 +86,8 @@ def effect_of(
     """The median ratio and its 95 % interval, at least as wide as what the pairs' own blocks leave open.
 
     `kin` are groups of other pairs that share a setting with these: where one of them is noisy, these are taken to be.
-    Where these are `calm` and three at least, what others differ by does not count against them.
+    Three at least tell by themselves how noisy they are; where they are `calm`, what others differ by does not count
+    against them either.
     """
     logarithms = [math.log(pair.ratio) for pair in pairs]
     mean = math.fsum(logarithms) / len(pairs)
@@ -102,11 +103,12 @@ def effect_of(
 
 
 def _own_spread(pairs: Sequence[Pair], spread: Spread, kin: Sequence[Sequence[Pair]]) -> Spread:
-    """How far these pairs differ by themselves and their noisy kin; not known where neither is noisy."""
+    """How far these pairs differ, by themselves or with their noisy kin; not known where neither is noisy."""
     noisy = [group for group in kin if is_noisy(group, spread)]
     if not noisy and not is_noisy(pairs, spread):
         return Spread(standard_deviation=0.0, degrees_of_freedom=0)
-    return _spread_by_squares([contrast for group in (*noisy, pairs) for contrast in _contrasts(group)])
+    groups = [pairs] if len(pairs) >= LEAST_BY_THEMSELVES else [*noisy, pairs]
+    return _spread_by_squares([contrast for group in groups for contrast in _contrasts(group)])
 
 
 def _between(spread: Spread, count: int) -> float:

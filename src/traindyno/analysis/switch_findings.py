@@ -1,5 +1,6 @@
 """What a study of switches has found so far. The strategy writes it down as it goes; the answer is drawn from it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -94,6 +95,10 @@ class Findings:
     def noisy(self, tried: Tried) -> bool:
         """Whether pairs differ by far more than those of other switches."""
         return is_noisy(tried.pairs, self._spread(tried))
+
+    def any_noisy(self, candidates: Iterable[Candidate]) -> bool:
+        """Whether one of these was noisy alone."""
+        return any(self.noisy(self.singles[each]) for each in candidates if each in self.singles)
 
     def calm(self, tried: Tried) -> bool:
         """Whether the turns of these pairs vary by far less than those of the switches alone."""

@@ -127,7 +127,7 @@ def _warm_up(of: dict[Candidate, SwitchEffect], chosen: Choice, epoch_steps: int
         if seconds is None or seconds < LONG_WARM_UP_SECONDS or steps is None:
             continue
         again = effect.warm_up_seconds_again
-        later = "" if again is None else f" ({format_seconds(again)} the next time)"
+        later = "" if again is None else f" ({format_seconds(again) if again else 'no longer'} the next time)"
         slow = f"{candidate.name} takes {format_seconds(seconds)} longer to start{later}"
         late = (
             f", later than an epoch ({epoch_steps:,} steps)" if epoch_steps is not None and steps > epoch_steps else ""

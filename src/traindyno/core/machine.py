@@ -134,6 +134,7 @@ class DoctorFacts(Record, frozen=True):
     cuda_visible_devices: str | None = None
     cuda_device_order: str | None = None
     other_cpu_share: float | None = None
+    torch_keeps_bytecode: bool | None = None
 
 
 class Finding(Record, frozen=True):

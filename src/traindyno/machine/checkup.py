@@ -9,10 +9,12 @@ from typing import Literal
 import msgspec
 
 from traindyno.core.machine import DiskSpace, DoctorFacts, GpuFacts
+from traindyno.machine.bytecode import keeps_bytecode
 from traindyno.machine.cgroups import SYSTEM_ROOT
 from traindyno.machine.cpus import usable_cpus
 from traindyno.machine.facts import collect
 from traindyno.machine.files import whole_number
+from traindyno.machine.folders import may_write, nearest_existing
 from traindyno.machine.gpu import GpuReader
 from traindyno.machine.limits import open_files
 from traindyno.machine.memory import file_system_space, host_memory
@@ -45,6 +47,7 @@ def doctor_facts(
         cuda_visible_devices=environment.get("CUDA_VISIBLE_DEVICES"),
         cuda_device_order=environment.get("CUDA_DEVICE_ORDER"),
         other_cpu_share=others(),
+        torch_keeps_bytecode=keeps_bytecode("torch"),
     )
 
 
@@ -68,11 +71,5 @@ def _disks(store_folder: Path) -> Iterator[DiskSpace]:
                 purpose=purpose,
                 path=str(existing),
                 free_bytes=file_system_space(existing)[1],
-                writable=os.access(existing, os.W_OK | os.X_OK),
+                writable=may_write(existing),
             )
-
-
-def nearest_existing(folder: Path) -> Path:
-    """The folder itself, or the closest parent in which it would be made."""
-    absolute = Path(os.path.abspath(folder))
-    return next(path for path in (absolute, *absolute.parents) if path.exists())

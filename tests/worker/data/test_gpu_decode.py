@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -67,6 +68,26 @@ def test_no_more_than_depth_items_are_begun_before_they_are_asked_for(depth: int
     assert begun == list(range(depth))
     ahead.close()
     assert begun == list(range(depth))
+
+
+def test_closing_lets_go_of_what_was_made_ahead() -> None:
+    class Made:
+        pass
+
+    made: list[weakref.ref[Made]] = []
+    enough = threading.Event()
+
+    def make(number: int) -> Made:
+        thing = Made()
+        made.append(weakref.ref(thing))
+        if len(made) == 2:
+            enough.set()
+        return thing
+
+    ahead = Ahead(range(9), make, depth=2)
+    assert enough.wait(10)
+    ahead.close()
+    assert [thing() for thing in made] == [None, None]
 
 
 @pytest.mark.parametrize("raised", [ValueError("bad"), MemoryError("none left")])

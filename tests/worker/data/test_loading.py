@@ -1,5 +1,6 @@
 """Loaders without end: which examples they deliver, with which settings, and what they do when something is wrong."""
 
+import gc
 import multiprocessing
 import os
 import threading
@@ -66,6 +67,24 @@ class Generators(Locked):
 
     def __getitem__(self, index: int) -> Any:
         return (number for number in range(index))
+
+
+class OfThisProcess:
+    """Cannot be taken apart in a fork, as what lies on a GPU; only the collector takes it apart."""
+
+    def __init__(self, traces: Path) -> None:
+        self.itself, self.made_in, self.traces = self, os.getpid(), traces
+
+    def __del__(self) -> None:
+        (self.traces / ("here" if os.getpid() == self.made_in else "in a fork")).touch()
+
+
+class Collecting(Locked):
+    """A dataset whose items make the collector run."""
+
+    def __getitem__(self, index: int) -> int:
+        gc.collect()
+        return index
 
 
 def flow_of(data: Any, **knobs: Any) -> Flow:
@@ -214,6 +233,28 @@ def test_what_cannot_be_sent_to_a_worker_is_named_down_to_the_attribute(method: 
 
 def test_a_forked_worker_needs_no_pickling() -> None:
     assert taken(flow_of(Locked()), 1)[0].shape == (2,)
+
+
+def test_a_worker_takes_nothing_apart_that_its_parent_has_dropped(tmp_path: Path) -> None:
+    gc.disable()
+    try:
+        OfThisProcess(tmp_path)
+        taken(flow_of(Collecting(), num_workers=2), 3)
+        assert os.listdir(tmp_path) == []
+    finally:
+        gc.enable()
+    gc.collect()
+    assert os.listdir(tmp_path) == ["here"]
+
+
+def test_what_was_frozen_before_a_loader_starts_stays_so() -> None:
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        taken(flow_of(TEN), 1)
+        assert gc.get_freeze_count() == pytest.approx(frozen, rel=0.01)
+    finally:
+        gc.unfreeze()
 
 
 def test_a_batch_that_cannot_be_handed_over_is_an_error_and_not_a_wait_without_end() -> None:

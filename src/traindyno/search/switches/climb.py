@@ -197,13 +197,11 @@ class Climb:
         effect, count = self._findings.compared(tried, members), len(tried.pairs)
         if effect is None or tried.apart or effect[0] <= WORTH_A_SECOND:
             return False
+        noisy_alone = self._findings.any_noisy({*members, *self.held})
         if effect[1][0] > 1.0:
-            return count == 1 and self._noisy(members)
-        return count == 1 or (count < MOST_OF_A_RUNG and self._findings.calm(tried))
-
-    def _noisy(self, members: Members) -> bool:
-        """Whether one of the members, or of what they are compared with, was noisy alone."""
-        return any(self._findings.noisy(self._findings.singles[each]) for each in {*members, *self.held})
+            return count == 1 and noisy_alone
+        alike = noisy_alone and not self._findings.noisy(tried)
+        return count == 1 or (count < MOST_OF_A_RUNG and (alike or self._findings.calm(tried)))
 
     @staticmethod
     def _meeting(members: Members, held: Members) -> frozenset[frozenset[Candidate]]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
 from traindyno.analysis.switch_choice import climbing_order, to_confirm
+from traindyno.analysis.switch_effects import LEAST_BY_THEMSELVES
 from traindyno.analysis.switch_findings import Findings, Members, Tried
 from traindyno.core.loading import Supply
 from traindyno.core.records import Settings, TrialRecord, TrialSpec
@@ -108,11 +109,15 @@ class SwitchesPlan:
         )
 
     def _against_baseline(self, findings: Findings, members: Members) -> Trying[None]:
-        """Fresh pairs, for what was chosen because it looked good must not be judged by that look."""
+        """Fresh pairs, for what was chosen because it looked good must not be judged by that look.
+
+        One more where they are noisy, or one of the members was alone, so that these tell by themselves.
+        """
         settings = all_applied(members, self._template.settings)
         tried = Tried()
+        noisy_alone = findings.any_noisy(members) and self._repeats < LEAST_BY_THEMSELVES
         for count in range(self._repeats + 1):
-            enough = count == self._repeats and not findings.noisy(tried)
+            enough = count == self._repeats and not (noisy_alone or findings.noisy(tried))
             if enough or tried.failure is not None or tried.apart:
                 break
             reason = f"{names_of(members)} against the baseline again"

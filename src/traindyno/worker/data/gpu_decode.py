@@ -47,10 +47,11 @@ class Ahead(Iterator[Done], Generic[Item, Done]):
         return told[0]
 
     def close(self) -> None:
-        """End the thread; nothing more comes."""
+        """End the thread; nothing more comes, and what was made ahead is let go."""
         self._closed = True
         self._asked.release()
         self._thread.join()
+        self._told = queue.SimpleQueue()
 
     def _work_ahead(self) -> None:
         try:

@@ -1,6 +1,8 @@
 """A loader that never ends: torch's own, with the settings of a trial."""
 
+import contextlib
 import functools
+import gc
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -68,7 +70,8 @@ def make_loader(
 def start_loader(loader: DataLoader[Any]) -> Iterator[Any]:
     """Begin to iterate, which starts the workers. What cannot be sent to them is named."""
     try:
-        return iter(loader)
+        with _garbage_kept_from_forks():
+            return iter(loader)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         context = loader.multiprocessing_context
         culprit = _culprit(loader)
@@ -79,6 +82,23 @@ def start_loader(loader: DataLoader[Any]) -> Iterator[Any]:
             "make it inside the worker (in __getitem__ or worker_init_fn), or leave multiprocessing_context away: "
             "forked workers need no pickling",
         ) from error
+
+
+@contextlib.contextmanager
+def _garbage_kept_from_forks() -> Iterator[None]:
+    """Let the collector of a forked worker leave alone what this process has dropped and not yet collected.
+
+    Tensors, events and streams of a GPU may be among that, and CUDA does not work in a fork: a worker that takes them
+    apart is aborted. Whoever has frozen objects has seen to it, and they would be thawed with ours.
+    """
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _culprit(loader: DataLoader[Any]) -> str | None:
