@@ -44,10 +44,14 @@ def ratios_panel(rows: list[dict[str, Any]], state_colors: dict[str, str], title
     dots = chart.mark_point(size=80, filled=True, opacity=1).encode(x=x, y=y, color=color)
     tips = altair.Chart(rows_data(arrows)).mark_point(size=70, filled=True, opacity=1)
     tips = tips.encode(x=x, y=y, color=color, shape=altair.Shape("shape:N", scale=None))
-    labels = chart.mark_text(align="left", dx=10, fontSize=LABEL_SIZE - 1, color=INK).encode(
-        x=altair.X("high:Q", scale=scale), y=y, text="label:N"
+    text: dict[str, Any] = {"align": "left", "dx": 10, "fontSize": LABEL_SIZE - 1}
+    # A label may lie on the line of equal speed, which must not go through it.
+    halo = chart.mark_text(**text, stroke="white", strokeWidth=5, strokeJoin="round", aria=False)
+    labels = (
+        mark.encode(x=altair.X("high:Q", scale=scale), y=y, text="label:N")
+        for mark in (halo, chart.mark_text(**text, color=INK))
     )
-    layers = altair.layer(same, spans, dots, *([tips] if arrows else []), labels)
+    layers = altair.layer(same, *labels, spans, dots, *([tips] if arrows else []))
     if title is None:
         return layers.properties(width=_width_alone(rows), height={"step": ROW_STEP})
     return layers.properties(width=WIDTH, height={"step": ROW_STEP}, title=panel_title(title))
