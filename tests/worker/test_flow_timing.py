@@ -60,6 +60,60 @@ def measure(line: Line, pace: Pace, seconds: float = 5.0, budget: Budget | None 
     return timer.run(budget or Budget(seconds=seconds))
 
 
+class Queue(Line):
+    """A GPU: a step loads its batch here, unless it is there already, and is queued; only waiting for it takes time."""
+
+    def __init__(self, load_seconds: float, step_seconds: float) -> None:
+        super().__init__()
+        self._load_seconds, self._step_seconds = load_seconds, step_seconds
+        self._done, self._loaded = 0.0, 0
+
+    def load(self) -> None:
+        self.now += self._load_seconds
+        self._loaded += 1
+
+    def ahead(self) -> None:
+        if not self._loaded:
+            self.load()
+
+    def step(self) -> None:
+        self.ahead()
+        self._loaded -= 1
+        self._done = max(self._done, self.now) + self._step_seconds
+
+    def synchronize(self) -> None:
+        self.now = max(self.now, self._done)
+
+
+@pytest.mark.parametrize(
+    ("load_seconds", "step_seconds"),
+    [(0.32, 0.1), (0.1, 0.1), (0.1, 0.3), (0.06, 0.05), (0.03, 0.025), (0.012, 0.01), (0.001, 0.2)],
+)
+def test_what_this_process_loads_while_a_gpu_computes_is_not_added_to_the_step(
+    load_seconds: float, step_seconds: float
+) -> None:
+    queue = Queue(load_seconds, step_seconds)
+    pace, channel = pace_of(Settings(batch_size=8)), SilentChannel()
+    timer = FlowTimer(queue.step, queue, Stopwatch(), pace, queue, channel, clock=queue.clock, ahead=queue.ahead)  # type: ignore[arg-type]
+    told = timer.run(Budget(seconds=5.0, relative_interval=0.0))
+    assert sustained_seconds(told.counted)[0] == pytest.approx(max(load_seconds, step_seconds))
+
+
+class SlowAtFirst(Line):
+    """Its first steps record graphs."""
+
+    def step(self) -> None:
+        super().step()
+        self.now += 0.5 if self.taken <= 2 else 0.0
+
+
+def test_slow_first_steps_do_not_make_blocks_too_short() -> None:
+    told = measure(SlowAtFirst(seconds=0.005), pace_of(Settings(batch_size=8)))
+    assert {block.steps for block in told.timing.blocks} == {50}
+    assert sum(block.steps for block in told.timing.after_first_step) == 3 + 50 * len(told.timing.blocks)
+    assert all(len(waits) == 50 for waits in told.waits)
+
+
 def test_what_workers_had_ready_before_the_clock_started_does_not_count() -> None:
     line = Line(seconds=0.1, ready=16)
     told = measure(line, pace_of(Settings(batch_size=8, num_workers=4)))

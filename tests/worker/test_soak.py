@@ -99,6 +99,51 @@ class Clockwork:
         return timer.run(seconds)[0]
 
 
+class Queue:
+    """A GPU: a step loads its batch here, unless it is there already, and is queued; only waiting for it takes time."""
+
+    torch_device = torch.device("cpu")
+
+    def __init__(self, load_seconds: float, step_seconds: float) -> None:
+        self.now = self._done = 0.0
+        self._load_seconds, self._step_seconds, self._loaded = load_seconds, step_seconds, False
+
+    def ahead(self) -> None:
+        self.now += 0.0 if self._loaded else self._load_seconds
+        self._loaded = True
+
+    def step(self) -> torch.Tensor:
+        self.ahead()
+        self._loaded = False
+        self._done = max(self._done, self.now) + self._step_seconds
+        return torch.tensor(1.0)
+
+    def synchronize(self) -> None:
+        self.now = max(self.now, self._done)
+
+    def check_memory(self) -> None: ...
+
+
+@pytest.mark.parametrize(("load_seconds", "step_seconds"), [(0.32, 0.1), (0.3, 0.4), (0.03, 0.025)])
+def test_what_this_process_loads_while_a_gpu_computes_is_not_added_to_the_run(
+    load_seconds: float, step_seconds: float
+) -> None:
+    queue = Queue(load_seconds, step_seconds)
+    timer = SoakTimer(
+        queue.step,
+        NoEpochs(),
+        None,
+        queue,
+        SilentChannel(),
+        lambda: False,
+        lambda: queue.now,
+        ahead=queue.ahead,  # type: ignore[arg-type]
+    )
+    soak = timer.run(30.0)[0]
+    rates = {round(block.seconds / block.steps, 9) for block in soak.blocks[1:]}
+    assert rates == {max(load_seconds, step_seconds)}
+
+
 def test_a_resident_run_is_cut_into_blocks_of_a_second_that_leave_nothing_out() -> None:
     clockwork = Clockwork(0.01)
     soak = clockwork.soak(10.0)

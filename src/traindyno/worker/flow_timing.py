@@ -8,7 +8,7 @@ from typing import Protocol
 
 import torch
 
-from traindyno.analysis.flow_pace import LEAST_BLOCKS, OVERTIME, UNCOUNTED, Pace, block_steps
+from traindyno.analysis.flow_pace import BLOCK_SECONDS, LEAST_BLOCKS, OVERTIME, UNCOUNTED, Pace, block_steps
 from traindyno.analysis.intervals import relative_half_width
 from traindyno.analysis.steady import enough, steady_from
 from traindyno.analysis.sustained import mean_interval
@@ -46,8 +46,9 @@ class FlowTiming(Record, frozen=True):
 class FlowTimer:
     """Times blocks of steps, each from where the one before ended.
 
-    Workers go on between two blocks: a pause that belonged to no block would be work that nobody waited for.
-    `at_start` is called when the first block is about to begin.
+    Workers go on between two blocks: a pause that belonged to no block would be work that nobody waited for. `ahead`
+    has the next batch loaded before the device is waited for, where this process loads by itself. `at_start` is called
+    when the first block is about to begin.
     """
 
     def __init__(
@@ -60,9 +61,11 @@ class FlowTimer:
         channel: Channel,
         at_start: Callable[[], None] = lambda: None,
         clock: Clock = time.perf_counter,
+        ahead: Callable[[], None] = lambda: None,
     ) -> None:
         self._step, self._supply, self._waits, self._pace = step, supply, waits, pace
         self._device, self._channel, self._at_start, self._clock = device, channel, at_start, clock
+        self._ahead = ahead
         self._blocks: list[Block] = []
         self._waited: list[tuple[float, ...]] = []
         self._edge: float | None = None
@@ -71,7 +74,7 @@ class FlowTimer:
         """Until steady and precise, or the time is up. What the pace wants may take overtime, but no more."""
         seconds = DEFAULT_SECONDS if budget.seconds is None else budget.seconds
         self._channel.phase("warm-up")
-        discarded = self._discard()
+        discarded = [*self._discard()]
         usual = discarded[-1].seconds / discarded[-1].steps
         steps = self._steps_of_block(usual)
         precise = partial(_precise_mean, relative_interval=budget.relative_interval)
@@ -82,6 +85,9 @@ class FlowTimer:
             loss = self._time_block(steps)
             value = finite_loss(loss)
             self._device.check_memory()
+            if (more := self._steps_of_quick_blocks(steps)) is not None:
+                discarded, steps = [*discarded, *self._begin_anew()], more
+                continue
             per_step = [block.seconds / block.steps for block in self._blocks]
             self._channel.step(len(per_step) * steps, per_step[-1])
             timing = Timing(
@@ -99,18 +105,37 @@ class FlowTimer:
                 break
         return FlowTiming(timing=timing, waits=tuple(self._waited[len(self._waited) // UNCOUNTED :]))
 
+    def _steps_of_quick_blocks(self, steps: int) -> int | None:
+        """How many steps make a block, where the first block says that those discarded were slow and told too few.
+
+        Of workers that deliver in turn a single block may be quick by chance.
+        """
+        first = self._blocks[-1]
+        if len(self._blocks) > 1 or self._pace.turn > 1 or first.seconds >= BLOCK_SECONDS / 2:
+            return None
+        more = self._steps_of_block(first.seconds / first.steps)
+        return more if more > steps else None
+
+    def _begin_anew(self) -> list[Block]:
+        """The blocks so far, which no longer count."""
+        blocks, self._blocks, self._waited = self._blocks, [], []
+        self._at_start()
+        return blocks
+
     def _time_block(self, steps: int) -> torch.Tensor | None:
         if self._supply.left() < steps:
             self._supply.renew()
             self._discard()
             self._edge = None
         if self._edge is None:
+            self._ahead()
             self._device.synchronize()
             self._waits.take()
             self._edge = self._clock()
         loss = None
         for _ in range(steps):
             loss = self._step()
+        self._ahead()
         self._device.synchronize()
         now = self._clock()
         self._blocks.append(Block(steps=steps, seconds=now - self._edge))

@@ -22,7 +22,10 @@ KNOWN_AFTER_BLOCKS = 2
 
 
 class SoakTimer:
-    """Runs the step again and again. `waits` has what was waited for batches, where there are any to wait for."""
+    """Runs the step again and again. `waits` has what was waited for batches, where there are any to wait for.
+
+    `ahead` has the next batch of the epoch loaded before the device is waited for, where this process loads by itself.
+    """
 
     def __init__(
         self,
@@ -33,7 +36,9 @@ class SoakTimer:
         channel: Channel,
         asked_to_end: Callable[[], bool],
         clock: Clock = time.monotonic,
+        ahead: Callable[[], None] = lambda: None,
     ) -> None:
+        self._ahead = ahead
         self._step, self._epochs, self._waits = step, epochs, waits
         self._device, self._channel, self._asked_to_end, self._clock = device, channel, asked_to_end, clock
         self._began = self._edge = 0.0
@@ -42,6 +47,7 @@ class SoakTimer:
 
     def run(self, seconds: float) -> tuple[Soak, float | None]:
         """The run and its last loss. One step comes first, to know how many make a second."""
+        self._ahead()
         self._device.synchronize()
         self._waited()
         self._began = self._edge = self._clock()
@@ -75,6 +81,7 @@ class SoakTimer:
         while done < steps and not (done and self._asked_to_end()):
             self._loss = self._step()
             done += 1
+        self._ahead()
         self._device.synchronize()
         now = self._clock()
         block = SoakBlock(

@@ -123,3 +123,68 @@ def test_made_up_batches_are_placed_as_they_are_and_waits_are_noted(monkeypatch:
     with PlacedSupply(supply, source, Settings(batch_size=4), torch.device("cpu"), waits) as placed:
         assert placed.next()["tokens"].tolist() == [0, 1, 2, 3]
     assert len(waits.take()) == 1
+
+
+class Counting:
+    """Batches of one number each, and how many there still are."""
+
+    def __init__(self, count: int) -> None:
+        self.taken, self.count, self.now = 0, count, 0.0
+
+    def take(self) -> torch.Tensor:
+        self.taken += 1
+        self.now += 1.0
+        return torch.full((1,), self.taken)
+
+    def left(self) -> float:
+        return self.count - self.taken
+
+    def renew(self) -> None:
+        self.taken = 0
+
+
+# A device that is not this processor, and that this processor has.
+ELSEWHERE = torch.device("meta")
+
+
+def placed_from(supply: Counting, device: torch.device, waits: Stopwatch, **knobs: Any) -> PlacedSupply:
+    source = FunctionSource(lambda size: torch.zeros(size))
+    return PlacedSupply(supply, source, Settings(batch_size=1, **knobs), device, waits)
+
+
+def test_a_batch_that_was_loaded_ahead_comes_next_and_its_wait_is_noted_once() -> None:
+    supply = Counting(3)
+    waits = Stopwatch(lambda: supply.now)
+    with placed_from(supply, ELSEWHERE, waits) as placed:
+        placed.load_ahead()
+        placed.load_ahead()
+        assert (supply.taken, placed.left()) == (1, 3)
+        placed.next()
+        assert (supply.taken, placed.left(), waits.take()) == (1, 2, (1.0,))
+        placed.next()
+        assert waits.take() == (1.0,)
+        placed.load_ahead()
+        placed.next()
+        placed.load_ahead()
+        assert (supply.taken, placed.left()) == (3, 0), "beyond the end nothing is loaded ahead"
+
+
+def test_what_was_loaded_ahead_is_gone_when_the_data_begin_anew() -> None:
+    supply = Counting(3)
+    with placed_from(supply, ELSEWHERE, Stopwatch()) as placed:
+        placed.load_ahead()
+        placed.renew()
+        assert placed.left() == 3
+
+
+@pytest.mark.parametrize(
+    ("device", "knobs"),
+    [(torch.device("cpu"), {}), (ELSEWHERE, {"num_workers": 1}), (ELSEWHERE, {"decoder": "nvjpeg"})],
+)
+def test_nothing_is_loaded_ahead_where_others_load_or_nothing_computes_meanwhile(
+    device: torch.device, knobs: dict[str, Any]
+) -> None:
+    supply = Counting(3)
+    with placed_from(supply, device, Stopwatch(), **knobs) as placed:
+        placed.load_ahead()
+        assert supply.taken == 0

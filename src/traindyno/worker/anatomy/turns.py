@@ -1,5 +1,7 @@
 """Blocks with instruments and blocks without, by turns and from one supply."""
 
+from collections.abc import Callable
+
 import torch
 
 from traindyno.analysis.flow_pace import Pace
@@ -29,8 +31,9 @@ class Turns(FlowTimer):
         pace: Pace,
         device: Device,
         channel: Channel,
+        ahead: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(plain, supply, waits, pace, device, channel)
+        super().__init__(plain, supply, waits, pace, device, channel, ahead=ahead)
         self._instrumented, self._instruments, self._marked_waits = instrumented, instruments, waits
         self.instrumented_blocks: list[Block] = []
         self.readings: list[dict[PhaseName, Reading]] = []
@@ -55,11 +58,14 @@ class Turns(FlowTimer):
         if self._supply.left() < steps:
             self._supply.renew()
             self._discard()
+        self._ahead()
         self._device.synchronize()
         start = self._clock()
         with self._marked_waits.marking(self._instruments):
             for _ in range(steps):
                 self._instrumented()
+        self._instruments.mark("load")
+        self._ahead()
         self._instruments.close()
         self._device.synchronize()
         block = Block(steps=steps, seconds=self._clock() - start)

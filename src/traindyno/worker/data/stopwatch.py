@@ -15,6 +15,7 @@ class Stopwatch:
     def __init__(self, clock: Clock = time.perf_counter) -> None:
         self._clock = clock
         self._readings: list[float] = []
+        self._before = 0.0
 
     def around(self, function: Callable[P, T]) -> Callable[P, T]:
         """The same function, timed."""
@@ -23,10 +24,18 @@ class Stopwatch:
         def timed(*arguments: P.args, **keywords: P.kwargs) -> T:
             start = clock()
             result = function(*arguments, **keywords)
-            self._readings.append(clock() - start)
+            self._readings.append(clock() - start + self._before)
+            self._before = 0.0
             return result
 
         return timed
+
+    def beforehand(self, function: Callable[P, T], *arguments: P.args, **keywords: P.kwargs) -> T:
+        """Call the function; what that takes is part of the next timed call."""
+        start = self._clock()
+        result = function(*arguments, **keywords)
+        self._before += self._clock() - start
+        return result
 
     def take(self) -> tuple[float, ...]:
         """The readings since the last time they were taken."""

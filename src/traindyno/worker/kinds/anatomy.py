@@ -96,7 +96,8 @@ def _measure_fed(spec: TrialSpec, job: Job, source: Source, device: Device, chan
         channel.phase("first step")
         first, loss = time_block(plain, 1, device)
         finite_loss(loss)
-        turns = Turns(plain, instrumented, instruments, steps.placed, steps.waits, pace, device, channel)
+        placed = steps.placed
+        turns = Turns(plain, instrumented, instruments, placed, steps.waits, pace, device, channel, placed.load_ahead)
         told = turns.run(budget_of(spec))
         memory = device.memory()
         # Before the profiler, which leaves every later launch a little slower.

@@ -119,4 +119,5 @@ def _timed(
     waits = Stopwatch()
     with PlacedSupply(supply, job.source, spec.settings, device.torch_device, waits) as placed:
         step = make_fed_step(job, placed.next, spec.workload, spec.settings, device)
-        return FlowTimer(step, placed, waits, pace, device, channel, at_start).run(budget_of(spec))
+        timer = FlowTimer(step, placed, waits, pace, device, channel, at_start, ahead=placed.load_ahead)
+        return timer.run(budget_of(spec))

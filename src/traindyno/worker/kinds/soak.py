@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -41,6 +41,7 @@ class Training:
     epochs: Epochs
     waits: Stopwatch | None = None
     loading: Loading | None = None
+    load_ahead: Callable[[], None] = lambda: None
 
 
 def measure_soak(spec: TrialSpec, device: Device, channel: Channel) -> Measurement:
@@ -53,7 +54,15 @@ def measure_soak(spec: TrialSpec, device: Device, channel: Channel) -> Measureme
         device.check_memory()
         with ending_on_request() as asked_to_end:
             channel.phase(SOAKING)
-            timer = SoakTimer(training.step, training.epochs, training.waits, device, channel, asked_to_end)
+            timer = SoakTimer(
+                training.step,
+                training.epochs,
+                training.waits,
+                device,
+                channel,
+                asked_to_end,
+                ahead=training.load_ahead,
+            )
             soak, value = timer.run(spec.budget.seconds)
         loading = training.loading and msgspec.structs.replace(training.loading, **bad_of(skipped))
         return _measurement(spec, device, training, soak, first.seconds, value, loading)
@@ -84,7 +93,7 @@ def _fed(spec: TrialSpec, device: Device, channel: Channel, skipped: SkippedExam
         with PlacedSupply(supply, source, spec.settings, device.torch_device, waits) as placed:
             used = EpochsUsed(supply)
             step = make_fed_step(job, used.counting(placed.next), spec.workload, spec.settings, device)
-            yield Training(job, step, time.monotonic() - start, used, waits, loading)
+            yield Training(job, step, time.monotonic() - start, used, waits, loading, placed.load_ahead)
 
 
 def _measurement(
