@@ -20,6 +20,7 @@ from traindyno.core.setups import Setup
 UNSHOWN = "the last rounds did not show the gain"
 NOISE = "the noise scale of the gradients"
 SHORT_OF_TIME = "the time budget does not reach"
+GIVEN_UP, NO_MARGIN = "given up: ", "it does not run with the margin of memory held back"
 NO_TIME = f"not tried: {SHORT_OF_TIME}"
 UNPROVED = "it was not proved end to end"
 UNCOMPARED = "not compared: what is held has not run end to end"
@@ -176,9 +177,14 @@ def _in_words(settings: Settings) -> set[str]:
     return {f"{name}={value_words(getattr(settings, name))}" for name in Settings.__struct_fields__}
 
 
+def lack_margin(attempt: Attempt) -> bool:
+    """Whether switches had to go for the memory that is to stay free."""
+    return attempt.outcome == f"{GIVEN_UP}{NO_MARGIN}"
+
+
 def given_up(members: Sequence[Candidate], why: str) -> Attempt:
     """Switches that were adopted and had to go again."""
-    return Attempt(side="step", change=names_of(tuple(members)), outcome=f"given up: {why}")
+    return Attempt(side="step", change=names_of(tuple(members)), outcome=f"{GIVEN_UP}{why}")
 
 
 def out_of_time(side: str, change: str) -> Attempt:

@@ -7,7 +7,7 @@ import msgspec
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.learning import sooner_by, weighed
 from traindyno.analysis.find.rounds import finalists
-from traindyno.analysis.find.single_runs import baseline_alone, best_single_run
+from traindyno.analysis.find.single_runs import UNCHECKED, baseline_alone, best_single_run
 from traindyno.core.answers.find import Finalist
 from traindyno.core.base import Record
 from traindyno.core.records import Settings
@@ -39,7 +39,8 @@ def choose(findings: Findings, batch_range: tuple[int, int] | None) -> Choice:
     if not any(each.batch_size == own_batch for each in others):
         single = best_single_run(findings)
         others = others if single is None else (weighed(single, own_batch, findings.noise), *others)
-    own = _best([each for each in others if each.batch_size == own_batch], baseline)
+    others = tuple(_with_caution(findings, each) if each.batch_size == own_batch else each for each in others)
+    own = _best_own(findings, [each for each in others if each.batch_size == own_batch], baseline)
     free = _best_free([each for each in others if each.batch_size != own_batch], own)
     recommended = _recommended(findings, own, free, batch_range)
     near = tuple(_near(each, recommended) for each in others if _is_near(each, recommended))
@@ -73,6 +74,20 @@ def _best(candidates: Sequence[Finalist], otherwise: Finalist) -> Finalist:
     """The fastest that was shown to be faster than the baseline."""
     shown = [each for each in candidates if each.worth_ci95[0] > 1.0]
     return max([*shown, otherwise], key=lambda each: each.worth)
+
+
+def _best_own(findings: Findings, candidates: Sequence[Finalist], baseline: Finalist) -> Finalist:
+    """The fastest whose losses agree. One whose losses nobody looked at comes only where there is no other."""
+    agreeing = [each for each in candidates if findings.agrees(setup_of(each).settings)]
+    best = _best(agreeing, baseline)
+    return best if best is not baseline else _best(candidates, baseline)
+
+
+def _with_caution(findings: Findings, each: Finalist) -> Finalist:
+    """A way to train whose losses were not looked at says so."""
+    if UNCHECKED in each.warnings or findings.agrees(setup_of(each).settings) is not None:
+        return each
+    return msgspec.structs.replace(each, warnings=(*each.warnings, UNCHECKED))
 
 
 def _best_free(candidates: Sequence[Finalist], own: Finalist) -> Finalist | None:

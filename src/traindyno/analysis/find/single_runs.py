@@ -10,10 +10,10 @@ from traindyno.analysis.find.rounds import BASELINE, Entry, finalist
 from traindyno.core.answers.find import Finalist
 from traindyno.core.errors import NothingMeasuredError
 from traindyno.core.records import TrialRecord
-from traindyno.core.setups import Setup
+from traindyno.core.setups import Setup, step_settings
 
 BEST_SO_FAR = "best so far"
-UNCHECKED = "its losses were not compared with the baseline's: the search was cut short before"
+UNCHECKED = "its losses were not compared with the baseline's"
 
 
 def baseline_alone(findings: Findings) -> Finalist:
@@ -28,8 +28,8 @@ def baseline_alone(findings: Findings) -> Finalist:
 def best_single_run(findings: Findings) -> Finalist | None:
     """The fastest at the user's batch that ran end to end once; null if nothing is faster than the baseline.
 
-    What failed in the rounds, or whose losses differ, is no candidate. Without data to load, a pair of steps is a run
-    end to end.
+    What failed in the rounds, did not leave the margin of memory or has other losses is no candidate. Without data to
+    load, a pair of steps is a run end to end.
     """
     baseline = findings.rate(findings.baseline)
     failed = {_at_work(entry.setup) for entry in findings.entries if entry.failure is not None}
@@ -39,6 +39,7 @@ def best_single_run(findings: Findings) -> Finalist | None:
         if setup != findings.baseline
         and _at_work(setup) not in failed
         and findings.agrees(setup.settings) is not False
+        and findings.fits.get(step_settings(setup.settings)) is not False
         and (rate := findings.rate(setup)) is not None
     }
     if baseline is None:

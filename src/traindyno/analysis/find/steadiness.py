@@ -25,10 +25,10 @@ def are_apart(rates: Sequence[float]) -> bool:
 
 def own_rate(record: TrialRecord) -> float | None:
     """Examples per second of a way to train as a whole; a step that was taken apart, without its instruments."""
-    measurement, kind = record.measurement, record.spec.kind
-    if measurement is not None and kind in ("feed", "speed"):
+    measurement, kind, is_fed = record.measurement, record.spec.kind, record.spec.feed.supply == "loader"
+    if measurement is not None and (kind == "speed" or (kind == "feed" and is_fed)):
         return sustained(measurement).examples_per_second
-    if measurement is None or measurement.anatomy is None or record.spec.feed.supply != "loader":
+    if measurement is None or measurement.anatomy is None or not is_fed:
         return None
     return measurement.batch_size / measurement.anatomy.plain_step_seconds
 

@@ -79,7 +79,8 @@ def _seconds(
     if open_length != (1.0, 1.0):
         rate = found.examples_per_second
         low, high = (rate * end for end in ratio_interval(1.0, open_length, 1.0, (low / rate, high / rate))[1])
-    return total / found.examples_per_second + waiting, (total / high + waiting, total / low + waiting)
+    slowest = total / low if low > 0 else math.inf
+    return total / found.examples_per_second + waiting, (total / high + waiting, slowest + waiting)
 
 
 def _start_up_seconds(records: Sequence[TrialRecord]) -> float:

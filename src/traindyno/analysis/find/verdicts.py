@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from traindyno.analysis.find.attempts import NO_TIME
+from traindyno.analysis.find.attempts import NO_TIME, lack_margin
 from traindyno.analysis.find.beside import rates_in_words
 from traindyno.analysis.find.bound_verdicts import bound_verdicts
 from traindyno.analysis.find.choice import Choice, setup_of
@@ -35,6 +35,7 @@ def find_verdicts(request: FindRequest, findings: Findings, choice: Choice, boun
         _gain(request, findings, choice),
         *learning_verdicts(request, findings, choice),
         *_unfinished(findings, choice),
+        *_without_margin(request, findings),
         *untried_verdicts(findings),
         *open_verdicts(choice),
         *bound_verdicts(findings, choice, bounds),
@@ -105,8 +106,21 @@ def _no_gain(findings: Findings, choice: Choice) -> str:
     were = "was" if len(untried) == 1 else "were"
     left = f"; {count_of(len(untried), 'change')} {were} not tried" if untried else ""
     so_far = " so far" if untried or any(is_open(each) for each in measured_alone(choice)) else ""
-    shown = f"Nothing that was tried was shown to be faster than the baseline{where}"
+    leaves = " and leaves the margin of memory" if any(map(lack_margin, findings.attempts)) else ""
+    shown = f"Nothing that was tried{leaves} was shown to be faster than the baseline{where}"
     return f"{shown}: a gain of 1.00, and nothing to change{so_far}{left}."
+
+
+def _without_margin(request: FindRequest, findings: Findings) -> Iterator[str]:
+    """What was faster and went for the margin; where the baseline does not leave it either, how to have it."""
+    gone = [attempt.change for attempt in findings.attempts if lack_margin(attempt)]
+    if not gone:
+        return
+    margin, share = format_percent(request.margin, 0), findings.memory_share(findings.baseline.settings)
+    told = f"In pairs {gone[-1]} was faster; it was given up, as it does not leave {margin} of the memory free"
+    if share is not None and share > 1 - request.margin:
+        told += f". Neither does the baseline, which holds {format_percent(share, 0)}; --memory-margin 0% allows both"
+    yield f"{told}."
 
 
 def _short_of_time(findings: Findings) -> bool:
@@ -134,7 +148,7 @@ def _held_step_ran(findings: Findings) -> bool:
 
 def _gained(findings: Findings, left: tuple[Candidate, ...]) -> str:
     """Of all switches together, or of a single one; what some of them gained without the others nobody measured."""
-    if left == findings.members:
+    if left == findings.members and findings.effects:
         return f"{times(math.prod(ratio for ratio, _ in findings.effects))} as fast"
     ratio = findings.ratios.get(left[0].switch) if len(left) == 1 else None
     return "faster" if ratio is None else f"{times(ratio)} as fast"

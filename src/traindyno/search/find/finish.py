@@ -1,7 +1,8 @@
 """The end of a search: the margin of memory, the rounds that prove the gain, and a last look at the step."""
 
+from traindyno.analysis.find.attempts import NO_MARGIN
 from traindyno.analysis.find.choice import choose, setup_of
-from traindyno.analysis.find.rounds import BASELINE, FEWEST_ROUNDS, Entry
+from traindyno.analysis.find.rounds import BASELINE, FEWEST_ROUNDS, FIRST_ROUND, Entry
 from traindyno.analysis.find.simpler import near_equals, predicted_rate
 from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.giving_up import give_up
@@ -36,7 +37,7 @@ def leave_the_margin(hunt: Hunt) -> Trying[None]:
     record = yield Wanted(spec=hunt.trials.fits(findings.held, margin), reason=reason)
     findings.fits[step_settings(findings.held.settings)] = record.measurement is not None
     if record.measurement is None:
-        give_up(findings, findings.members, "it does not run with the margin of memory held back")
+        give_up(findings, findings.members, NO_MARGIN)
         yield from know_the_step(hunt)
 
 
@@ -51,7 +52,9 @@ def last_rounds(hunt: Hunt) -> Trying[None]:
         return
     repeats = max(FEWEST_ROUNDS, hunt.goal.repeats)
     for number in range(repeats):
-        if number > 0 and not hunt.purse.affords_round(ALIKE if number >= FEWEST_ROUNDS else BARELY):
+        is_there = all(hunt.purse.has_run(hunt.trials.end_to_end(each.setup, FIRST_ROUND + number)) for each in entries)
+        times = ALIKE if number >= FEWEST_ROUNDS else BARELY
+        if number > 0 and not is_there and not hunt.purse.affords_round(times):
             return
         yield from one_round(hunt.trials, entries, number, hunt.goal.seed, repeats)
 

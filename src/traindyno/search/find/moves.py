@@ -14,6 +14,7 @@ from traindyno.analysis.find.attempts import failure_words, not_tried, out_of_ti
 from traindyno.analysis.find.findings import Effect
 from traindyno.analysis.find.forecast import BOUND_BY_DATA, waiting_gain
 from traindyno.analysis.find.pairs import needs_another, said_by, speaks_for
+from traindyno.analysis.find.rounds import FEWEST_ROUNDS
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
 from traindyno.analysis.switch_findings import Tried
 from traindyno.core.answers.find import Attempt
@@ -238,18 +239,24 @@ class StepSearch:
 
         A step that is faster still gains nothing where there is no time left to load for it.
         """
+        losses = self._losses_seconds(members, compiled=settings.compile != "none")
         if settings.compile in ("none", self._findings.held.settings.compile):
-            return self._losses_seconds(members)
+            return losses
         waits = self._trials.has_data and waiting_gain(self._findings, self._findings.held) >= BOUND_BY_DATA
         loading = RUNS_FOR_DATA * (self._purse.compiled_seconds + self._purse.cost("feed")) if waits else 0.0
-        compiling = 0.0 if self._purse.is_compiled else self._purse.compiling_seconds
-        return self._losses_seconds(members) + compiling + loading
+        if self._purse.is_compiled:
+            return losses + loading
+        # With resident data a round is short, and starting compiled code is much of it.
+        rounds = 0.0 if self._trials.has_data else FEWEST_ROUNDS * self._purse.compiled_seconds
+        return losses + self._purse.compiling_seconds + loading + rounds
 
-    def _losses_seconds(self, members: tuple[Candidate, ...]) -> float:
-        """Nothing where they will be looked at anyway, and time is kept for that."""
-        arithmetic = any(member.changes_arithmetic for member in members)
-        is_new = arithmetic and not self._purse.kept_for_losses()
-        return TRIALS_IF_ALIKE * self._purse.cost("losses") if is_new else 0.0
+    def _losses_seconds(self, members: tuple[Candidate, ...], compiled: bool) -> float:
+        """What they will take beyond what is kept for them. Of a compiled step they are looked at at its own batch."""
+        kept = self._purse.kept_for_losses()
+        is_dearer = not kept or compiled != self._purse.is_compiled
+        if not any(member.changes_arithmetic for member in members) or not is_dearer:
+            return 0.0
+        return max(0.0, TRIALS_IF_ALIKE * self._purse.losses_cost(compiled) - kept)
 
     def _without(self, member: Candidate) -> Trying[None]:
         """What came in together with another must pay by itself. One pair says: it is about a change less, no gain."""
@@ -289,7 +296,8 @@ class StepSearch:
     def _affords_another(self, members: tuple[Candidate, ...]) -> bool:
         """As long as the last one at most, and the losses to look at in the end."""
         _, last = self._findings.log[-1]
-        return self._purse.spare() >= last.seconds + self._losses_seconds(members)
+        losses = self._losses_seconds(members, compiled=last.spec.settings.compile != "none")
+        return self._purse.spare() >= last.seconds + losses
 
     def _judged(
         self, members: tuple[Candidate, ...], tried: Tried, before: int, others: Sequence[Tried], least: float

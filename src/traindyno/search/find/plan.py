@@ -5,6 +5,9 @@ It is one generator that hands out trials and is sent their records; `ask` repla
 
 from collections.abc import Sequence
 
+import msgspec
+
+from traindyno.analysis.find.choice import choose
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import supplier_of
 from traindyno.analysis.intervals import relative_half_width
@@ -24,6 +27,7 @@ from traindyno.search.replaying import Trying, Wanted, proposal_of, replay
 from traindyno.search.strategy import Proposal
 
 GRADIENT_NOISE = "gradient noise"
+WITH_NEW_BUDGET = "with a new budget"
 USUAL_TRIALS = {"baseline": 3, "data": 6, "step": 6, "losses": 4, GRADIENT_NOISE: NOISE_RUNS, "batch": 4}
 USUAL_ENTRIES = 3
 MOST_LOOKS = 3
@@ -48,13 +52,30 @@ class FindPlan:
         return proposal_of(wanted, expected_trials=len(history) + max(1, left))
 
     def findings(self, history: Sequence[TrialRecord]) -> Findings:
-        """What the trials so far have shown."""
-        hunt = self._begun(history)
+        """What the trials so far have shown.
+
+        With a new budget a search may go another way, and end before it has proved anything there. What it had
+        confirmed until then stands.
+        """
+        found = self._replayed(history, self._goal)
+        for number, budget in reversed(tuple(enumerate(self._goal.budgets))):
+            if _confirms(found, self._goal):
+                break
+            goal = msgspec.structs.replace(self._goal, budgets=self._goal.budgets[:number])
+            before = self._replayed(history[: budget.trials], goal)
+            if _confirms(before, goal):
+                used = {record.spec.key for _, record in before.log}
+                before.log += [(WITH_NEW_BUDGET, each) for each in history if each.spec.key not in used]
+                return before
+        return found
+
+    def _replayed(self, history: Sequence[TrialRecord], goal: Goal) -> Findings:
+        hunt = self._begun(history, goal)
         replay(_study(hunt), history)
         return hunt.findings
 
-    def _begun(self, history: Sequence[TrialRecord]) -> Hunt:
-        goal = self._goal
+    def _begun(self, history: Sequence[TrialRecord], goal: Goal | None = None) -> Hunt:
+        goal = self._goal if goal is None else goal
         findings = Findings(
             baseline=goal.baseline,
             held=goal.baseline,
@@ -63,6 +84,14 @@ class FindPlan:
             trains=self._trials.template.workload.mode == "train",
         )
         return Hunt(goal, self._trials, findings, Purse(goal, findings, self._trial_seconds, history))
+
+
+def _confirms(findings: Findings, goal: Goal) -> bool:
+    """Whether rounds have shown something to be faster."""
+    if len(findings.entries) < 2:
+        return False
+    recommended = choose(findings, goal.batch_range).recommended
+    return recommended.confirmed and bool(recommended.changes)
 
 
 def _study(hunt: Hunt) -> Trying[None]:

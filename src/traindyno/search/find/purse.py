@@ -6,12 +6,12 @@ from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.rounds import FEWEST_ROUNDS, FIRST_ROUND
 from traindyno.analysis.flow_pace import flow_seconds
 from traindyno.analysis.switch_losses import LARGEST_BATCH, SEEDS, STEPS
-from traindyno.core.records import Measurement, TrialKind, TrialRecord
+from traindyno.core.records import Measurement, TrialKind, TrialRecord, TrialSpec
 from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.goal import Goal
 
-COMPILING_SECONDS = 60.0
-"""Assumed of a model that has not been compiled yet."""
+COMPILING_SECONDS = 50.0
+"""Assumed of a model that has not been compiled yet: three vision models took 24 to 55 s on an H200."""
 
 COMPILED_SECONDS = 9.0
 """Assumed of the start of one that has."""
@@ -46,6 +46,7 @@ class Purse:
     ) -> None:
         self._goal, self._findings, self._trial_seconds = goal, findings, trial_seconds
         self._resumes = [(history[: budget.trials], budget.seconds) for budget in goal.budgets]
+        self._known = frozenset(record.spec.key for record in history)
         self.hurries = False
 
     @property
@@ -53,16 +54,21 @@ class Purse:
         """For all of the search, as far as it has come; null without one.
 
         With a new budget for the rest, what was decided before is decided by the larger one: with less time nothing
-        that was measured is dropped, and with more what there was no time for is asked for after all.
+        that was measured is dropped, and with more what there was no time for is asked for after all. A rest that
+        does not reach for the rounds of something new leads nowhere else.
         """
         budget = self._goal.budget_seconds
         for before, rest in self._resumes:
             total = _seconds_of(before) + rest
             if len(self._findings.log) >= len(before):
                 budget = total
-            elif budget is not None:
+            elif budget is not None and rest >= RESERVED_ROUNDS * SAFELY * 2 * self._baseline:
                 budget = max(budget, total)
         return budget
+
+    def has_run(self, spec: TrialSpec) -> bool:
+        """Whether a trial need not be paid for: it was run before the search was gone on with."""
+        return spec.key in self._known
 
     def affords(self, kind: TrialKind, count: int = 1, extra_seconds: float = 0.0) -> bool:
         """Whether so many trials can be paid for without touching what the last rounds need."""
@@ -168,23 +174,39 @@ class Purse:
 
     def cost(self, kind: TrialKind) -> float:
         """What the last trials of a kind took at most; compiling is counted apart."""
-        seconds = [record.seconds for _, record in self._findings.log if record.spec.kind == kind]
         if kind == "losses":
-            return self._losses_seconds(FEWEST_LOSS_STEPS)
+            return self.losses_cost(self.is_compiled)
         if kind == "pair":
             return self._pair_seconds()
-        if kind == "speed" and not seconds and self.is_compiled:
-            return self.compiling_seconds + self._end_to_end
-        return max(seconds[-2:]) if seconds else self._end_to_end
+        alike = [each for _, each in self._findings.log if each.spec.kind == kind and each.spec.against is None]
+        if kind == "speed" and self.is_compiled:
+            # A batch of another size has to be compiled for; without data the baseline was a trial of this kind too.
+            alike = [each for each in alike if _compiles(each)]
+            if not alike:
+                return self.compiling_seconds + self._end_to_end
+        return max(each.seconds for each in alike[-2:]) if alike else self._end_to_end
+
+    def losses_cost(self, compiled: bool) -> float:
+        """What a short run that tells its losses takes at least, where the step is compiled or not."""
+        return self._losses_seconds(FEWEST_LOSS_STEPS, compiled)
 
     def _pair_seconds(self) -> float:
         """A pair on top of what is held; where that is compiled, the other step has to be compiled too."""
-        pairs = [each for _, each in self._findings.log if each.spec.kind == "pair"]
-        alike = [each.seconds for each in pairs if _compiles(each) == self.is_compiled]
+        alike = [seconds for pair, seconds in self._pairs() if _compiles(pair) == self.is_compiled]
         if alike:
             return max(alike[-2:]) if self.is_compiled else min(alike[-2:])
         plain = min(2 * self._end_to_end, 2 * _STARTING_SECONDS + 3 * self._trial_seconds)
         return plain + self.compiled_seconds + self.compiling_seconds if self.is_compiled else plain
+
+    def _pairs(self) -> list[tuple[TrialRecord, float]]:
+        """Each pair and what it took, with the trials that followed where its arms did not fit the device together."""
+        pairs: list[tuple[TrialRecord, float]] = []
+        for _, record in self._findings.log:
+            if record.spec.kind == "pair":
+                pairs.append((record, record.seconds))
+            elif record.spec.against is not None and pairs:
+                pairs[-1] = (pairs[-1][0], pairs[-1][1] + record.seconds)
+        return pairs
 
     @property
     def compiling_seconds(self) -> float:
@@ -215,9 +237,10 @@ class Purse:
         """How long the losses can be followed in so many trials: a hundred steps, or what there is time for."""
         left = (self.spare() + self.kept_for_losses()) / trials
         steps = range(STEPS, FEWEST_LOSS_STEPS - 1, -FEWEST_LOSS_STEPS)
-        return next((each for each in steps if self._losses_seconds(each) <= left), FEWEST_LOSS_STEPS)
+        takes = {each: self._losses_seconds(each, self.is_compiled) for each in steps}
+        return next((each for each in steps if takes[each] <= left), FEWEST_LOSS_STEPS)
 
-    def _losses_seconds(self, steps: int) -> float:
+    def _losses_seconds(self, steps: int, compiled: bool) -> float:
         """A short run at a small batch, whose steps take as long as launching does at least.
 
         One that is compiled has the own batch, for which there is code already; compiling for another takes longer.
@@ -227,9 +250,9 @@ class Purse:
         record = self._findings.anatomies.get(self._findings.baseline)
         told = record.measurement.anatomy if record is not None and record.measurement is not None else None
         launching = 0.0 if told is None else told.host_step_seconds or 0.0
-        if self.is_compiled:
-            compiled = SEEDS + 1 if self._was_compiled else 1
-            return steps * step + _STARTING_SECONDS + self.compiled_seconds * compiled / (SEEDS + 1)
+        if compiled:
+            starts = SEEDS + 1 if self._was_compiled else 1
+            return steps * step + _STARTING_SECONDS + self.compiled_seconds * starts / (SEEDS + 1)
         small = max(step * min(1.0, LARGEST_BATCH / settings.batch_size), min(step, launching))
         return steps * small + _STARTING_SECONDS
 
@@ -264,9 +287,10 @@ class Purse:
 
     @property
     def _runs(self) -> list[TrialRecord]:
-        """End to end, at the user's batch."""
+        """End to end, at the user's batch. An arm of a pair that ran apart is none."""
         kind, size = ("feed" if self._goal.has_data else "speed"), self._findings.baseline.settings.batch_size
-        told = (record for _, record in self._findings.log if record.spec.kind == kind)
+        log = (record for _, record in self._findings.log)
+        told = (record for record in log if record.spec.kind == kind and record.spec.against is None)
         return [record for record in told if record.spec.settings.batch_size == size]
 
 

@@ -1,0 +1,84 @@
+"""What a search says of what it found: nothing that its trials contradict, and nothing without its caution."""
+
+import math
+
+import msgspec
+
+from search.simulated_find import BASELINE, COMPUTE_BOUND, answer_of, goal_of, search
+from search.test_find_disturbed import slowed
+from traindyno.analysis.find.rounds import FIRST_ROUND
+from traindyno.analysis.find.single_runs import UNCHECKED
+from traindyno.analysis.find.steadiness import own_rate
+from traindyno.core.loading import Feed
+from traindyno.core.records import Block, TrialRecord
+
+
+def test_what_went_for_the_margin_is_told_and_how_to_have_it_where_the_baseline_leaves_none() -> None:
+    goal = goal_of(cpus=24, keep=("precision", "batch_size"))
+    found = answer_of(goal, search(goal, "limit=262," + COMPUTE_BOUND))
+    assert found.verdicts[0].startswith("Nothing that was tried and leaves the margin of memory was shown to be faster")
+    told = next(each for each in found.verdicts if "given up" in each)
+    assert "does not leave 5 % of the memory free. Neither does the baseline, which holds 98 %" in told
+    assert "--memory-margin 0%" in told
+
+
+def test_what_was_given_up_for_the_margin_is_not_recommended_by_a_single_run() -> None:
+    own = msgspec.structs.replace(BASELINE, num_workers=16)
+    goal = goal_of(own, cpus=16, keep=("precision", "batch_size", "num_workers", "decoder"))
+    found = answer_of(goal, search(goal, "limit=262,decode_seconds=0.004,augment_seconds=0.0012"))
+    assert any("margin of memory" in attempt.outcome for attempt in found.attempts)
+    assert "compile" not in found.recommended.changes
+
+
+def test_a_near_equal_whose_losses_nobody_looked_at_is_not_recommended_for_being_a_little_ahead() -> None:
+    def lucky(record: TrialRecord) -> TrialRecord:
+        step = (record.spec.settings.precision, record.spec.settings.memory_format)
+        ahead = record.spec.repeat >= FIRST_ROUND and step == ("fp32", "channels_last")
+        return slowed(record, 0.985) if ahead else record
+
+    goal = goal_of(cpus=8, keep=("num_workers", "batch_size"))
+    found = answer_of(goal, search(goal, tamper=lucky))
+    assert found.recommended.settings["precision"] == "bf16"
+    without = {"precision": "fp32", "memory_format": "channels_last"}
+    unchecked = [each for each in found.finalists if each.settings.items() >= without.items()]
+    assert unchecked
+    assert all(UNCHECKED in each.warnings for each in unchecked)
+
+
+def test_a_rate_that_is_known_by_one_block_leaves_the_time_of_training_open() -> None:
+    def one_block(record: TrialRecord) -> TrialRecord:
+        if record.measurement is None:
+            return record
+        blocks = record.measurement.blocks
+        whole = Block(steps=sum(each.steps for each in blocks), seconds=sum(each.seconds for each in blocks))
+        measurement = msgspec.structs.replace(record.measurement, blocks=(whole,))
+        return msgspec.structs.replace(record, measurement=measurement, seconds=15.0)
+
+    goal = goal_of(budget_seconds=20.0)
+    found = answer_of(goal, search(goal, tamper=one_block), epochs=3.0)
+    assert found.training_time is not None
+    assert found.training_time.ci95[1] == math.inf
+
+
+def test_switches_that_were_not_measured_together_are_not_said_to_gain_nothing() -> None:
+    """Lower precision spoils the loss here, and the search is cut when it has gone."""
+
+    def spoilt(record: TrialRecord) -> TrialRecord:
+        if record.spec.kind != "losses" or record.spec.settings.precision != "bf16" or record.measurement is None:
+            return record
+        losses = tuple(loss + 1 for loss in record.measurement.losses)
+        return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, losses=losses))
+
+    goal = goal_of()
+    history = search(goal, COMPUTE_BOUND, tamper=spoilt)
+    told = [verdict for cut in range(1, len(history)) for verdict in answer_of(goal, history[:cut]).verdicts]
+    assert any("had not run end to end yet" in verdict for verdict in told)
+    assert not any("1.00 times as fast in pairs" in verdict for verdict in told)
+
+
+def test_batches_that_were_finished_before_are_not_taken_for_those_of_a_loader() -> None:
+    goal = goal_of()
+    fed = next(record for record in search(goal) if record.spec.kind == "feed")
+    assert own_rate(fed) is not None
+    cached = msgspec.structs.replace(fed.spec, feed=Feed(supply="cached"))
+    assert own_rate(msgspec.structs.replace(fed, spec=cached)) is None
