@@ -1,3 +1,6 @@
+import shlex
+import subprocess
+
 import msgspec
 import pytest
 from rich.cells import cell_len
@@ -29,6 +32,24 @@ def test_every_answer_reads_as_it_did(name: str) -> None:
 def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
     lines = render_console(ALL[name](), width=width).splitlines()
     assert max(cell_len(line) for line in lines) <= width
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_command_to_type_next_can_be_pasted_as_it_stands(width: int) -> None:
+    command = (
+        "traindyno target --model torchvision:resnet18 --value 0.9 --contender 'two: batch=64,devices=2' --epochs 3 -q"
+    )
+    printed = render_console_notes(msgspec.structs.replace(throughput_document(), hint=command), width)
+    pasted = printed[printed.index("hint: ") + len("hint: ") : printed.index("report: ")]
+    shell = subprocess.run(
+        ["sh", "-c", pasted.replace("traindyno", "printf '%s\\n'", 1)], capture_output=True, text=True
+    )
+    assert shell.stdout.splitlines() == shlex.split(command)[1:]
+
+
+def test_a_hint_that_is_no_command_is_wrapped_as_any_sentence() -> None:
+    sentence = "traindyno isn't the only one that knows this " * 3
+    assert "\\" not in render_console_notes(msgspec.structs.replace(throughput_document(), hint=sentence), 60)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -216,6 +216,28 @@ def test_forward_and_both_gradients_of_a_linear_layer_are_three_products() -> No
     assert work.uncounted_because is None
 
 
+@pytest.mark.parametrize(
+    "layer",
+    [
+        nn.Conv2d(8, 16, 3),
+        nn.Conv2d(8, 16, 3, stride=2, padding=1, groups=4),
+        nn.Conv2d(8, 8, 3, groups=8),
+        nn.ConvTranspose2d(8, 16, 3, groups=2),
+    ],
+    ids=str,
+)
+def test_both_gradients_of_a_convolution_are_as_many_products_as_itself_whatever_its_groups(layer: nn.Module) -> None:
+    images = torch.ones(2, 8, 10, 10, requires_grad=True)
+
+    def step() -> None:
+        layer(images).sum().backward()
+
+    with torch.no_grad():
+        forward = count_work(lambda: layer(images), Settings(batch_size=2)).flops_per_step
+    assert forward is not None
+    assert count_work(step, Settings(batch_size=2)).flops_per_step == 3 * forward
+
+
 def test_a_compiled_step_is_counted_as_if_it_were_not_but_what_it_moves_is_not_known() -> None:
     step = linear_step(compiled=True)
     step()

@@ -1,6 +1,7 @@
 """The answer for a terminal: tables as people keep them in notes, the answer itself in the last lines."""
 
 import io
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +17,20 @@ from traindyno.report.wording import clean
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+HINT, CONTINUED = "hint: ", " \\"
+_WORD = r"""(?:[^\s"']|"[^"]*"|'[^']*')+"""
+ARGUMENT = re.compile(rf"--{_WORD} (?!-){_WORD}|{_WORD}")
+"""A word of a command, or an option with its value."""
+
 
 def render_console(document: Document, width: int = 80, color: bool = False, notes: bool = True) -> str:
     """The whole answer as text; `notes=False` leaves out what belongs on the error stream."""
-    return _printed([*_result(document, width), *(_notes(document) if notes else ())], width, color)
+    return _printed([*_result(document, width), *(_notes(document, width) if notes else ())], width, color)
 
 
 def render_console_notes(document: Document, width: int = 80, color: bool = False) -> str:
     """Warnings, the hint for the next command and the report's path: what accompanies the answer."""
-    return _printed(list(_notes(document)), width, color)
+    return _printed(list(_notes(document, width)), width, color)
 
 
 def _printed(renderables: "list[RenderableType]", width: int, color: bool) -> str:
@@ -73,12 +79,30 @@ def _result(document: Document, width: int) -> "Iterator[RenderableType]":
     yield from (_hanging("    ", line, "") for line in measured_code(view.adoptions(document)))
 
 
-def _notes(document: Document) -> "Iterator[RenderableType]":
+def _notes(document: Document, width: int) -> "Iterator[RenderableType]":
     yield from (_hanging("warning: ", warning, "yellow") for warning in document.warnings)
     if document.hint:
-        yield _hanging("hint: ", document.hint, "cyan")
+        yield _hanging(HINT, to_be_pasted(document.hint, width - len(HINT)), "cyan")
     if document.report:
         yield _hanging("report: ", document.report, "cyan")
+
+
+def to_be_pasted(text: str, width: int) -> str:
+    """A command over several lines that a shell takes for one; any other text as it is.
+
+    Lines end between two arguments, never within quotation marks.
+    """
+    arguments = ARGUMENT.findall(text)
+    if not text.startswith("traindyno ") or len(text) <= width or " ".join(arguments) != text:
+        return text
+    lines = [""]
+    for argument in arguments:
+        longer = f"{lines[-1]} {argument}".lstrip()
+        if lines[-1] and len(longer) + len(CONTINUED) > width:
+            lines.append(argument)
+        else:
+            lines[-1] = longer
+    return f"{CONTINUED}\n".join(lines)
 
 
 def _banners(document: Document) -> "Iterator[RenderableType]":

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
 from traindyno.core.anatomy import Work
 from traindyno.core.records import Settings
@@ -82,7 +82,8 @@ def count_work(step: Step, settings: Settings) -> Work:
 
     A user's step that cannot be followed is not counted, with the reason.
     """
-    flops, moved = FlopCounterMode(display=False), MovedBytes()
+    own_formulas = {torch.ops.aten.convolution_backward: _convolution_backward}
+    flops, moved = FlopCounterMode(display=False, custom_mapping=own_formulas), MovedBytes()
     try:
         # Compiled code is one piece; what it was compiled from can be counted.
         with torch.compiler.set_stance("force_eager"), _slow_attention(), flops, moved:
@@ -96,6 +97,16 @@ def count_work(step: Step, settings: Settings) -> Work:
         bytes_per_step=None if fused else float(moved.bytes),
         uncounted_because=FUSED if fused else NO_FORMULA if counted is None else None,
     )
+
+
+def _convolution_backward(gradient_shape: Any, input_shape: Any, weight_shape: Any, *others: Any, **named: Any) -> int:
+    """Each gradient that is asked for is as many products as the convolution itself.
+
+    torch's own formula has no groups: the weights' gradient of a depthwise convolution is taken for a whole one's.
+    """
+    *_, transposed, _output_padding, _groups, asked_for = others
+    once = conv_flop_count(input_shape, weight_shape, gradient_shape, transposed=transposed)
+    return int(once * sum(map(bool, asked_for[:2])))
 
 
 @contextmanager
