@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.soak_runs import BATCH, correlated, record, request, told
+from analysis.soak_runs import BATCH, BEGAN, correlated, record, record_of, request, told
 from traindyno.analysis.soak import conclude_soak
 from traindyno.analysis.soak_change import sudden_change
-from traindyno.analysis.soak_drift import drift_of
+from traindyno.analysis.soak_drift import FEWEST_SPANS, drift_of, is_shown
 from traindyno.analysis.soak_ends import ends_ratio
 from traindyno.analysis.soak_neighbours import rank_correlation
 from traindyno.analysis.soak_run import SoakRun
 from traindyno.analysis.soak_stalls import periodic_stall
 from traindyno.core.answers import SoakAnswer
 from traindyno.core.records import Settings, TrialRecord
+from traindyno.core.soaking import Soak, SoakBlock
 
 
 def concluded(run: TrialRecord, **fields: Any) -> SoakAnswer:
@@ -43,6 +44,16 @@ def test_the_interval_of_a_drift_holds_the_truth_about_95_times_in_100(likeness:
         assert drift is not None
         held += drift[1][0] <= percent <= drift[1][1]
     assert 0.89 <= held / 150 <= 0.995
+
+
+def test_of_the_fewest_spans_noise_alone_hardly_ever_shows_a_drift() -> None:
+    shown = 0
+    for seed in range(2000):
+        factor = correlated(seed, 0.0, 0.02)
+        drift = drift_of([(12.0 * number, 1000 * factor()) for number in range(FEWEST_SPANS)])
+        assert drift is not None
+        shown += is_shown(drift)
+    assert shown / 2000 <= 0.07
 
 
 def test_single_stalls_do_not_bend_the_line() -> None:
@@ -81,6 +92,13 @@ def test_a_run_too_short_for_a_drift_says_so_and_gives_none() -> None:
     answer = concluded(record(seconds=90.0), run_seconds=90.0)
     assert (answer.drift_percent_per_minute, answer.ci95) == (None, None)
     assert told(answer.verdicts, "Too short to tell a drift", "--minutes")
+
+
+def test_a_run_of_too_few_steps_is_told_how_long_it_must_be() -> None:
+    blocks = tuple(SoakBlock(end_seconds=10.0 * number, seconds=10.0, steps=1) for number in range(1, 21))
+    answer = concluded(record_of(Soak(began=BEGAN, blocks=blocks, epochs=())), run_seconds=200.0)
+    assert answer.drift_percent_per_minute is None
+    assert told(answer.verdicts, "Too short to tell a drift: 2 min 40 s are left", "at least 3 min 20 s are needed")
 
 
 def test_a_slow_first_minute_is_no_drift() -> None:

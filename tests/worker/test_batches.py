@@ -1,6 +1,7 @@
 """Synthetic batches."""
 
-from collections import namedtuple
+from collections import UserDict, namedtuple
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traindyno.core.errors import UsageError
-from traindyno.worker.batches import ExampleSource, FunctionSource, ImageSource, to_device
+from traindyno.worker.batches import ExampleSource, FunctionSource, ImageSource, host_bytes, to_device
 from traindyno.worker.errors import DataError
 
 CPU = torch.device("cpu")
@@ -99,3 +100,40 @@ def test_what_the_function_raises_is_the_cause_of_a_data_error() -> None:
 def test_objects_that_can_move_themselves_are_moved_whole() -> None:
     packed = torch.nn.utils.rnn.pack_sequence([torch.ones(2)])
     assert to_device([packed, "text"], META)[0].data.device == META
+
+
+class Encoded(UserDict[str, torch.Tensor]):
+    """Changes itself when it moves, as those of tokenizers do."""
+
+    def to(self, device: torch.device) -> "Encoded":
+        self.data = {name: value.to(device) for name, value in self.data.items()}
+        return self
+
+
+def test_an_object_that_changes_itself_when_it_moves_stays_where_it_was() -> None:
+    kept = Encoded(ids=torch.ones(2))
+    assert to_device((kept,), META)[0]["ids"].device == META
+    assert kept["ids"].device == CPU
+
+
+class Graph:
+    def __init__(self, *parts: Any) -> None:
+        self.parts, self.whole = parts, self
+
+
+@dataclass(slots=True)
+class Slotted:
+    values: torch.Tensor
+
+
+def test_the_size_of_a_batch_is_that_of_its_tensors_wherever_they_are_each_counted_once() -> None:
+    ten = torch.zeros(10, dtype=torch.uint8)
+    assert host_bytes(Graph(ten, [Slotted(ten.clone())], {"again": ten}, Encoded(ids=ten.clone()))) == 30
+    assert host_bytes((Graph(), Slotted, np, "text", 3)) == 0
+
+
+def test_a_long_chain_of_objects_is_counted_to_its_end() -> None:
+    chain = Graph(torch.zeros(7, dtype=torch.uint8))
+    for _ in range(5000):
+        chain = Graph(chain)
+    assert host_bytes(chain) == 7

@@ -15,7 +15,7 @@ from traindyno.worker.job import Job, build_job
 CPU = torch.device("cpu")
 HEAD = """
 import torch
-from collections import OrderedDict
+from collections import OrderedDict, UserDict
 from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
@@ -231,3 +231,88 @@ def job(): return Workload(nn.Linear(6, 4), example_input=torch.zeros(6), traini
     job = build(tmp_path, source)
     with pytest.raises(TraindynoError, match="training_step returned a NoneType"):
         job.loss(job.model, job.batch(2, CPU))
+
+
+USING_UP = {
+    "takes out of a dictionary": """
+def step(model, batch):
+    target = batch.pop("labels")
+    return functional.cross_entropy(model(batch["x"]), target)
+def job(): return Workload(
+    nn.Linear(6, 4), example_input={"x": torch.ones(6), "labels": torch.tensor(1)}, training_step=step
+)
+""",
+    "takes out of an object that moves itself": """
+class Encoded(UserDict):
+    def to(self, device):
+        return self
+def step(model, batch):
+    target = batch.pop("labels")
+    return functional.cross_entropy(model(batch["x"]), target)
+def job(): return Workload(
+    nn.Linear(6, 4),
+    example_input=lambda size: Encoded(x=torch.ones(size, 6), labels=torch.ones(size).long()),
+    training_step=step,
+)
+""",
+    "takes out of a list": """
+def step(model, batch):
+    target = batch.pop()
+    return functional.cross_entropy(model(batch.pop()), target)
+def job(): return Workload(nn.Linear(6, 4), example_input=[torch.ones(6), torch.tensor(1)], training_step=step)
+""",
+}
+NORMALISING = """
+def step(model, batch):
+    batch[0].sub_(0.5).div_(0.25)
+    return functional.cross_entropy(model(batch[0]), batch[1])
+def job(): return Workload(nn.Linear(6, 4), example_input=(torch.rand(6), torch.tensor(1)), training_step=step)
+"""
+
+
+@pytest.mark.parametrize("source", USING_UP.values(), ids=USING_UP)
+def test_a_step_that_uses_up_its_batch_is_given_it_again(source: str, tmp_path: Path) -> None:
+    job = build(tmp_path, source)
+    batch = job.batch(3, CPU)
+    losses = job.bound_loss(job.model, batch)
+    assert losses().item() == losses().item() == losses().item()
+    assert job.predict(job.model, batch).item() == job.predict(job.model, batch).item()
+    assert job.notes == []
+
+
+def test_a_step_that_changes_its_batch_is_given_copies_and_a_note_says_so_once(tmp_path: Path) -> None:
+    job = build(tmp_path, NORMALISING)
+    batch = job.batch(3, CPU)
+    halves = [tuple(part[half] for part in batch) for half in (slice(0, 2), slice(2, 3))]
+    bound = [job.bound_loss(job.model, half) for half in halves]
+    _, *later = [[loss().item() for loss in bound] for _ in range(4)]
+    assert later == [later[0]] * 3
+    assert job.predict(job.model, batch).item() == job.predict(job.model, batch).item()
+    (note,) = job.notes
+    assert "changes the tensors of its batch" in note
+
+
+def test_a_batch_that_is_used_once_may_be_changed(tmp_path: Path) -> None:
+    job = build(tmp_path, NORMALISING)
+    for _ in range(3):
+        batch = job.batch(3, CPU)
+        before = batch[0].clone()
+        job.loss(job.model, batch)
+        torch.testing.assert_close(batch[0], (before - 0.5) / 0.25)
+    assert job.notes == []
+
+
+def test_auxiliary_heads_of_a_model_from_a_file_count_as_those_of_the_same_model_by_name(tmp_path: Path) -> None:
+    source = """
+import torchvision
+def job():
+    return torchvision.models.googlenet(weights=None, init_weights=False, aux_logits=True, num_classes=4)
+"""
+    own = build(tmp_path, source, image_size=64)
+    named = build_job(WorkloadSpec(model="torchvision:googlenet", image_size=64, classes=4))
+    batch = named.batch(2, CPU)
+    losses = []
+    for job in (own, named):
+        torch.manual_seed(5)
+        losses.append(job.loss(own.model.train(), batch).item())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)

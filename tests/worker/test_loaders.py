@@ -1,5 +1,7 @@
 """Batches of the user's own data, and what cannot be rebuilt."""
 
+import dataclasses
+import multiprocessing
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,11 +16,13 @@ from torch.utils.data import (
     SequentialSampler,
     SubsetRandomSampler,
     TensorDataset,
+    get_worker_info,
 )
 
 from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.worker import loaders
 from traindyno.worker.errors import DataError
-from traindyno.worker.loaders import dataset_source, loader_source, rebuild_loader
+from traindyno.worker.loaders import DatasetSource, LoaderSource, dataset_source, loader_source, rebuild_loader
 
 CPU = torch.device("cpu")
 TEN = TensorDataset(torch.arange(10.0).reshape(10, 1), torch.arange(10))
@@ -30,6 +34,29 @@ class Broken(Dataset[Any]):
 
     def __getitem__(self, index: int) -> Any:
         raise FileNotFoundError(f"no image {index}")
+
+
+class Opening(Dataset[Any]):
+    """Opens something on first use, as a dataset does whose file must not be shared by workers."""
+
+    def __init__(self) -> None:
+        self.opened = False
+
+    def __len__(self) -> int:
+        return 10
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        self.opened = True
+        return torch.tensor(float(index))
+
+
+class OnlyHere(Opening):
+    """Cannot be read by a worker."""
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        if get_worker_info() is not None:
+            raise OSError("not from here")
+        return super().__getitem__(index)
 
 
 class Unsized(Dataset[Any]):
@@ -160,12 +187,19 @@ def test_loaders_that_cannot_be_rebuilt_are_refused_by_name(loader: Any, message
         loader_source(loader)
 
 
-@pytest.mark.parametrize("source", [dataset_source(Broken()), loader_source(DataLoader(Broken(), batch_size=2))])
+@pytest.mark.parametrize(
+    "source",
+    [
+        dataset_source(Broken()),
+        loader_source(DataLoader(Broken(), batch_size=2)),
+        DatasetSource(Broken(), 10, by_worker=True),
+    ],
+)
 def test_what_the_dataset_raises_is_the_cause_of_a_data_error(source: Any) -> None:
     with pytest.raises(DataError, match="reading from the") as raised:
         source.batch(2, CPU, seed=0)
     assert isinstance(raised.value.__cause__, FileNotFoundError)
-    assert "no image" in str(raised.value.__cause__)
+    assert str(raised.value.__cause__).startswith("no image")
 
 
 def test_what_collating_raises_is_the_cause_of_a_data_error() -> None:
@@ -173,3 +207,40 @@ def test_what_collating_raises_is_the_cause_of_a_data_error() -> None:
     with pytest.raises(DataError) as raised:
         dataset_source(ragged).batch(2, CPU, seed=0)
     assert isinstance(raised.value.__cause__, RuntimeError)
+
+
+def by_worker(data: Any) -> DatasetSource | LoaderSource:
+    if isinstance(data, DataLoader):
+        return dataclasses.replace(loader_source(data), by_worker=True)
+    return dataclasses.replace(dataset_source(data), by_worker=True)
+
+
+@pytest.mark.parametrize("of_loader", [False, True])
+def test_a_batch_read_by_a_worker_is_the_same_and_opens_nothing_in_this_process(of_loader: bool) -> None:
+    dataset = Opening()
+    data: Any = DataLoader(dataset, batch_size=2) if of_loader else dataset
+    batch = by_worker(data).batch(4, CPU, seed=3)
+    assert not dataset.opened
+    assert not batch.is_shared()
+    assert multiprocessing.active_children() == []
+    here = (loader_source(data) if of_loader else dataset_source(data)).batch(4, CPU, seed=3)
+    assert dataset.opened
+    assert torch.equal(batch, here)
+
+
+def test_the_worker_that_reads_a_batch_is_started_as_the_users_loader_starts_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loaders, "_taken_from", lambda loader, what: loader.multiprocessing_context.get_start_method())
+    own = DataLoader(TEN, batch_size=2, num_workers=1, multiprocessing_context="spawn")
+    assert by_worker(own).batch(2, CPU, seed=0) == "spawn"
+    assert by_worker(DataLoader(TEN, batch_size=2)).batch(2, CPU, seed=0) == "fork"
+
+
+def test_what_no_worker_can_read_is_read_here() -> None:
+    assert by_worker(OnlyHere()).batch(3, CPU, seed=0).shape == (3,)
+
+
+def test_a_stream_shorter_than_it_claims_is_an_error_from_a_worker_too() -> None:
+    with pytest.raises(TraindynoError, match="ended before it gave one batch of 6"):
+        by_worker(DataLoader(CountedStream(100), batch_size=2)).batch(6, CPU, seed=0)

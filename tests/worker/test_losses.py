@@ -1,6 +1,6 @@
 """The loss of whatever a model returns."""
 
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,6 +40,13 @@ def test_the_default_loss_finds_the_scores(output: Any) -> None:
 )
 def test_a_loss_that_the_model_computed_is_taken(output: Any) -> None:
     assert Criterion()(output, None).item() == 2.5
+
+
+@pytest.mark.parametrize(("name", "weight"), [("GoogLeNetOutputs", 0.3), ("InceptionOutputs", 0.4), ("Others", 0.0)])
+def test_auxiliary_heads_count_as_published_where_the_output_tells_the_model(name: str, weight: float) -> None:
+    output = namedtuple(name, ["logits", "aux_logits"])(SCORES, SCORES)  # type: ignore[misc]
+    torch.testing.assert_close(Criterion()(output, TARGET), (1 + weight) * EXPECTED)
+    torch.testing.assert_close(Criterion(auxiliary_weight=0.5)(output, TARGET), 1.5 * EXPECTED)
 
 
 @pytest.mark.parametrize("output", [{"boxes": SCORES}, "text", None, (), torch.tensor(1.0)])

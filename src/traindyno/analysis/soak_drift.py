@@ -12,7 +12,8 @@ from traindyno.analysis.intervals import median, t_quantile
 from traindyno.core.answers.interval import Interval
 
 MOST_SPANS = 40
-FEWEST_SPANS = 12
+FEWEST_SPANS = 20
+"""Of fewer, the interval is too narrow: chance alone would show too many drifts."""
 FEWEST_DECIMALS, MOST_DECIMALS = 2, 6
 LEAST_SECONDS = 120.0
 MOST_ALIKE = 0.95

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from traindyno.analysis.intervals import median
 from traindyno.analysis.soak_change import Change
-from traindyno.analysis.soak_drift import LEAST_SECONDS, decimals_of, is_shown
+from traindyno.analysis.soak_drift import FEWEST_SPANS, LEAST_SECONDS, decimals_of, is_shown
 from traindyno.analysis.soak_epochs import FirstEpoch, Pause
 from traindyno.analysis.soak_neighbours import Neighbours
 from traindyno.analysis.soak_run import SoakRun, known_values
@@ -39,7 +39,7 @@ def drift_verdict(
         left = run.seconds - run.settled_from
         yield (
             f"Too short to tell a drift: {format_seconds(left)} are left {since}, and at least "
-            f"{format_seconds(LEAST_SECONDS)} are needed. Give more --minutes."
+            f"{format_seconds(_needed_seconds(left, len(run.settled_points)))} are needed. Give more --minutes."
         )
         return
     if bend is not None:
@@ -48,6 +48,11 @@ def drift_verdict(
         return
     meanwhile = _meanwhile(run, throttle, drift[0] < 0) if change is None and is_shown(drift) else ""
     yield f"{_steady(drift, since, besides=change is not None)}{meanwhile}."
+
+
+def _needed_seconds(seconds: float, points: int) -> float:
+    """How long a run must be for a drift, where slow steps made so few points in so many seconds."""
+    return max(LEAST_SECONDS, seconds * FEWEST_SPANS / points if points else 0.0)
 
 
 def _steady(drift: tuple[float, Interval], since: str, *, besides: bool) -> str:

@@ -2,7 +2,7 @@
 
 import itertools
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.worker.data.bad import SkippedExamples
+from traindyno.worker.data.flow import Flow
 from traindyno.worker.data.loadable import Loadable, loadable
 from traindyno.worker.data.loading import start_loader
 from traindyno.worker.data.stopwatch import Stopwatch
@@ -43,6 +44,8 @@ class AppliedLoader:
         if endless.batches is not None:
             endless.batches.stop_at_epochs()
         self.data_loader: DataLoader[Any] = endless.loader
+        # Holds the line by which a worker says why it ended.
+        self._flow = Flow(endless)
         self._source, self._settings, self._device = source, settings, device
         self._is_stream = endless.batches is None
         self._stream: Iterator[Any] | None = None
@@ -55,10 +58,20 @@ class AppliedLoader:
         with self._source.placing(lambda: _take(batches), self._settings, self._device, Stopwatch()) as place:
             while True:
                 try:
-                    batch = place()
+                    batch = self._explained(place)
                 except _EpochEndsError:
                     return
                 yield batch
+
+    def _explained(self, place: Callable[[], Any]) -> Any:
+        """The next batch. Where a worker ended over it, the error says why."""
+        try:
+            return place()
+        except Exception as error:
+            ended = self._flow.explain(error)
+            if ended is None:
+                raise
+            raise ended from error
 
     def _epoch(self) -> Iterator[Any]:
         if not self._is_stream:

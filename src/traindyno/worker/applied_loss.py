@@ -6,12 +6,12 @@ from torch import Tensor
 
 from traindyno.core.errors import UsageError
 from traindyno.worker.knobs.accumulation import Share
-from traindyno.worker.losses import Criterion, auxiliary_scores
+from traindyno.worker.losses import Criterion
 from traindyno.worker.models.torchvision_models import auxiliary_weight_of
 
 
 class GivenTargets(Criterion):
-    """The loss of a trial, but that no target is ever made up, and that the output tells how its heads count."""
+    """The loss of a trial, but that no target is ever made up, and no auxiliary head left out without a word."""
 
     def _target(self, output: Any, share: Share) -> Tensor | None:
         raise UsageError(
@@ -19,17 +19,12 @@ class GivenTargets(Criterion):
             "let the data give (inputs, target), or give training_step=lambda model, batch: loss",
         )
 
-    def _default(self, output: Any, target: Any) -> Tensor:
-        if auxiliary_scores(output):
-            self.auxiliary_weight = _weight_of(output)
-        return super()._default(output, target)
-
-
-def _weight_of(output: Any) -> float:
-    weight = auxiliary_weight_of(output)
-    if weight is None:
-        raise UsageError(
-            f"the model returned {type(output).__name__} with auxiliary scores, and how much they count is not known",
-            "give loss=lambda output, target: ..., which weighs them",
-        )
-    return weight
+    def _weight_of_heads(self, output: Any) -> float:
+        weight = auxiliary_weight_of(output)
+        if weight is None:
+            raise UsageError(
+                f"the model returned {type(output).__name__} with auxiliary scores, and how much they count is not "
+                "known",
+                "give loss=lambda output, target: ..., which weighs them",
+            )
+        return weight

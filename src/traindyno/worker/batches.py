@@ -1,8 +1,9 @@
 """Synthetic batches, made directly on the device that trains on them."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
 import torch
@@ -88,24 +89,45 @@ def check_size(batch_size: int, examples: int, drop_last: bool = False) -> None:
 
 
 def to_device(batch: Any, device: torch.device, non_blocking: bool = False) -> Any:
-    """Move every tensor of the batch, and every object that knows how to move itself."""
+    """Move every tensor of the batch, and every object that knows how to move itself.
+
+    Some objects change themselves in that and return themselves, so copies of them are moved: the batch stays where it
+    was, and can be moved again.
+    """
 
     def moved(leaf: Any) -> Any:
         if isinstance(leaf, torch.Tensor):
             return leaf.to(device, non_blocking=non_blocking)
-        return leaf.to(device) if callable(getattr(leaf, "to", None)) else leaf
+        return copy.copy(leaf).to(device) if _moves_itself(leaf) else leaf
 
     return map_leaves(moved, batch)
 
 
+def in_fresh_containers(batch: Any) -> Any:
+    """The same tensors in containers of their own: who takes something out of them leaves the batch whole."""
+    return map_leaves(lambda leaf: copy.copy(leaf) if _moves_itself(leaf) else leaf, batch)
+
+
 def host_bytes(batch: Any) -> int:
     """The size of all tensors in a batch."""
-    if isinstance(batch, torch.Tensor):
-        return batch.nbytes
-    if is_dataclass(batch):
-        return sum(host_bytes(getattr(batch, each.name)) for each in fields(batch))
-    parts = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, tuple | list) else ()
-    return sum(map(host_bytes, parts))
+    return sum(tensor.nbytes for tensor in tensors_in(batch))
+
+
+def tensors_in(batch: Any) -> Iterator[torch.Tensor]:
+    """All tensors of a batch, also those in objects of the user's own. What it holds twice comes once.
+
+    What was seen is kept to the end, or something new could have the identity of what is gone.
+    """
+    left, seen = [batch], {}
+    while left:
+        part = left.pop()
+        if id(part) in seen:
+            continue
+        seen[id(part)] = part
+        if isinstance(part, torch.Tensor):
+            yield part
+        else:
+            left.extend(_parts_of(part))
 
 
 def own_copy(batch: Any, pinned: bool) -> Any:
@@ -141,6 +163,21 @@ def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
     if isinstance(value, tuple | list):
         return type(value)(map_leaves(function, item) for item in value)
     return function(value)
+
+
+def _moves_itself(leaf: Any) -> bool:
+    return not isinstance(leaf, torch.Tensor) and callable(getattr(leaf, "to", None))
+
+
+def _parts_of(value: Any) -> Iterable[Any]:
+    """What a container or an object consists of; code has no parts that belong to a batch."""
+    if isinstance(value, type | ModuleType | FunctionType):
+        return ()
+    if is_dataclass(value):
+        return [getattr(value, each.name) for each in fields(value)]
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, tuple | list) else getattr(value, "__dict__", {}).values()
 
 
 def _many(example: torch.Tensor, batch_size: int, device: torch.device, generator: torch.Generator) -> torch.Tensor:

@@ -1,5 +1,6 @@
 """What every trial begins with: its limits, and the workload on its device as the settings want it."""
 
+import dataclasses
 from collections.abc import Callable
 
 import torch
@@ -14,6 +15,7 @@ from traindyno.worker.knobs.checkpointing import checkpoint_activations
 from traindyno.worker.knobs.compiling import compile_model, use_own_cache
 from traindyno.worker.knobs.flags import set_before_cuda, set_flags
 from traindyno.worker.knobs.layout import lay_out_model
+from traindyno.worker.loaders import DatasetSource, LoaderSource
 
 
 def prepare(spec: TrialSpec, device: Device, channel: Channel) -> None:
@@ -32,6 +34,8 @@ def build(spec: TrialSpec, device: Device, channel: Channel, adapt: Callable[[Jo
     """The workload with its model on the device, as the settings want it; what `adapt` changes comes before them."""
     channel.phase("model")
     job = build_job(spec.workload, device.torch_device, lambda _done, _total: channel.step(0))
+    if spec.settings.num_workers and isinstance(job.source, DatasetSource | LoaderSource):
+        job.source = dataclasses.replace(job.source, by_worker=True)
     job.criterion.seed = spec.seed
     job.model.to(device.torch_device)
     set_flags(spec.settings)

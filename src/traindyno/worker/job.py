@@ -16,7 +16,9 @@ from traindyno.worker.batches import (
     FunctionSource,
     ImageSource,
     as_tensor,
+    in_fresh_containers,
     map_leaves,
+    own_copy,
 )
 from traindyno.worker.data.pipeline import Data
 from traindyno.worker.handing import Signature, call, signature_of, split
@@ -26,6 +28,7 @@ from traindyno.worker.loaders import dataset_source, loader_source
 from traindyno.worker.losses import Criterion, scalar
 from traindyno.worker.models import build_named_model
 from traindyno.worker.optimizers import OptimizerFactory, make_optimizer, named_optimizer
+from traindyno.worker.resident import CHANGES_BATCH, handed_again
 from traindyno.worker.single_values import accept_single_values, refuses_single_values
 from traindyno.worker.user_file import build_model, load_workload
 from traindyno.worker.workload import Workload
@@ -43,8 +46,9 @@ class Job:
 
     `first_loss_scale` is for training in fp16. The usual one is so large that the first updates overflow and are left
     out, with the time and the memory that the optimiser takes for them. From 1 on, every step measured is a whole one.
-    `own_optimizer` tells that `optimizer` is the user's and not one by name. `notes` are what may spoil a
-    measurement, `remarks` are sentences on what is as it should be.
+    `own_optimizer` tells that `optimizer` is the user's and not one by name, `changes_batch` that `training_step` was
+    seen to change a batch that stays. `notes` are what may spoil a measurement, `remarks` are sentences on what is as
+    it should be.
     """
 
     model: nn.Module
@@ -61,6 +65,7 @@ class Job:
     known: bool = False
     first_loss_scale: float = 1.0
     own_optimizer: bool = False
+    changes_batch: bool = False
     notes: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
@@ -100,17 +105,24 @@ class Job:
 
     def _bind(self, model: nn.Module, batch: Any, share: Share) -> Callable[[], Tensor]:
         if self.training_step is not None:
-            own_step = self.training_step
-            return lambda: scalar(own_step(model, batch), "training_step")
+            own_step, handed = self.training_step, handed_again(batch, self._note_change)
+            return lambda: scalar(own_step(model, next(handed)), "training_step")
         inputs, target = split(batch, self.signature)
         criterion, signature = self.criterion, self.signature
         return lambda: criterion(call(model, inputs, signature), target, share)
 
     def _predict(self, model: nn.Module, batch: Any) -> Any:
         if self.training_step is not None and self.mode == "train":
-            return self.training_step(model, batch)
+            return self.training_step(
+                model, own_copy(batch, pinned=False) if self.changes_batch else in_fresh_containers(batch)
+            )
         inputs, _ = split(batch, self.signature)
         return call(model, inputs, self.signature)
+
+    def _note_change(self) -> None:
+        if not self.changes_batch:
+            self.notes.append(CHANGES_BATCH)
+        self.changes_batch = True
 
     def _taught(self, model: nn.Module, error: Exception) -> bool:
         """Whether a known model refused a batch of one, and now no longer will."""

@@ -1,31 +1,43 @@
 """Batches of the user's own data: a dataset as it is, or a loader rebuilt for another batch size."""
 
+import contextlib
 import random
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
+from multiprocessing.context import BaseContext
 from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
 
 from traindyno.core.errors import TraindynoError, UsageError
-from traindyno.worker.batches import check_size, guarded, to_device
+from traindyno.worker.batches import check_size, guarded, own_copy, to_device
+from traindyno.worker.data.flow import Flow
+from traindyno.worker.data.loading import Endless
 from traindyno.worker.data.sampling import epoch_seed
+from traindyno.worker.data.worker_faults import WorkerFaults
 from traindyno.worker.own_loading import OwnLoading, OwnParts
 
 
 @dataclass(frozen=True)
 class DatasetSource(OwnLoading):
-    """Distinct random items of a map-style dataset, collated as torch does by default."""
+    """Distinct random items of a map-style dataset, collated as torch does by default.
+
+    `by_worker` has the resident batch read by a worker, for trials that may start others later.
+    """
 
     dataset: Dataset[Any]
     examples: int
+    by_worker: bool = False
 
     def batch(self, batch_size: int, device: torch.device, seed: int) -> Any:
         check_size(batch_size, self.examples)
         chosen = random.Random(seed).sample(range(self.examples), batch_size)
-        loader = DataLoader(self.dataset, batch_size=batch_size, sampler=chosen)
-        return to_device(first_batch(loader, "dataset"), device)
+
+        def loader(**workers: Any) -> DataLoader[Any]:
+            return DataLoader(self.dataset, batch_size=batch_size, sampler=chosen, **workers)
+
+        return to_device(_by_worker(loader, "dataset") if self.by_worker else first_batch(loader(), "dataset"), device)
 
     def parts(self, seed: int) -> OwnParts:
         """Items in another random order each epoch."""
@@ -40,14 +52,21 @@ class DatasetSource(OwnLoading):
 
 @dataclass(frozen=True)
 class LoaderSource(OwnLoading):
-    """The first batch of the user's loader, rebuilt for the batch size."""
+    """The first batch of the user's loader, rebuilt for the batch size; read by a worker if `by_worker`."""
 
     loader: DataLoader[Any]
     examples: int
+    by_worker: bool = False
 
     def batch(self, batch_size: int, device: torch.device, seed: int) -> Any:
         check_size(batch_size, self.examples, self.loader.drop_last)
-        return to_device(first_batch(rebuild_loader(self.loader, batch_size), "loader"), device)
+
+        def loader(**workers: Any) -> DataLoader[Any]:
+            return rebuild_loader(self.loader, batch_size, **workers)
+
+        context = self.loader.multiprocessing_context
+        batch = _by_worker(loader, "loader", context) if self.by_worker else first_batch(loader(), "loader")
+        return to_device(batch, device)
 
     def parts(self, seed: int) -> OwnParts:
         """Everything of the user's loader that is not among a trial's settings; their sampler makes each epoch."""
@@ -104,6 +123,25 @@ def first_batch(loader: DataLoader[Any], what: str) -> Any:
             f"the {what} ended before it gave one batch of {loader.batch_size}",
             "use a smaller batch, or let its __len__ tell the true number of examples",
         ) from None
+
+
+def _by_worker(loader: Callable[..., DataLoader[Any]], what: str, context: BaseContext | None = None) -> Any:
+    """The first batch, read by one worker that then ends; by this process if the worker cannot, for a plain error.
+
+    What the data's own code opens on its first use, such as a file, is then not open in this process: workers forked
+    from it later would share the place at which it is read.
+    """
+    with contextlib.suppress(Exception):
+        return _taken_from(loader(num_workers=1, prefetch_factor=1, multiprocessing_context=context or "fork"), what)
+    return first_batch(loader(), what)
+
+
+def _taken_from(loader: DataLoader[Any], what: str) -> Any:
+    """A copy of the first batch: that in shared memory goes with the worker."""
+    faults = WorkerFaults()
+    loader.worker_init_fn = faults.watched(loader.worker_init_fn)
+    with Flow(Endless(loader, what, faults)) as flow:
+        return own_copy(flow.start()[1], pinned=False)
 
 
 def _length(sized: Any, what: str) -> int:

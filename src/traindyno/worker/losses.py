@@ -11,6 +11,7 @@ from torch.nn import functional
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.worker.batches import seeded
 from traindyno.worker.knobs.accumulation import WHOLE, Share
+from traindyno.worker.models.torchvision_models import auxiliary_weight_of
 
 SCORE_KEYS = ("logits", "out")
 CLASS_DTYPES = (torch.uint8, torch.int16, torch.int32, torch.int64)
@@ -34,12 +35,13 @@ class Criterion:
     """From a model's output to a scalar; a missing target is made up once and kept for the next steps.
 
     What is made up follows from the seed and the whole batch alone: whatever the settings, every example has the same
-    target, in whichever part of the batch it comes. `label_smoothing` is for cross entropy alone.
+    target, in whichever part of the batch it comes. `label_smoothing` is for cross entropy alone. Without an
+    `auxiliary_weight` the output tells how its auxiliary heads count.
     """
 
     loss: Callable[[Any, Any], Tensor] | None = None
     classes: int | None = None
-    auxiliary_weight: float = 0.0
+    auxiliary_weight: float | None = None
     seed: int = 0
     label_smoothing: float = 0.0
     _looked: bool = field(default=False, init=False, repr=False)
@@ -83,9 +85,15 @@ class Criterion:
 
     def _default(self, output: Any, target: Any) -> Tensor:
         loss = score_loss(require_scores(output), target, self.label_smoothing)
-        for scores in auxiliary_scores(output) if self.auxiliary_weight else ():
-            loss = loss + self.auxiliary_weight * score_loss(scores, target, self.label_smoothing)
+        heads = auxiliary_scores(output)
+        weight = self._weight_of_heads(output) if heads else 0.0
+        for scores in heads if weight else ():
+            loss = loss + weight * score_loss(scores, target, self.label_smoothing)
         return loss
+
+    def _weight_of_heads(self, output: Any) -> float:
+        """What was given, or what is published for a model known by its output; heads of others do not count."""
+        return (auxiliary_weight_of(output) or 0.0) if self.auxiliary_weight is None else self.auxiliary_weight
 
     def _target(self, output: Any, share: Share) -> Tensor | None:
         """Made up to fit the output; a user's own loss also gets along without scores in the output."""

@@ -1,5 +1,7 @@
 """The loader of `traindyno.apply` gives epochs of the user's own data, with the settings of the loader."""
 
+import gc
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +10,7 @@ import torch
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset, default_collate
 
 from traindyno.worker.applying import apply
+from traindyno.worker.data.worker_faults import HandOverError, WorkerEndedError
 from worker.applying.small_trainings import EXAMPLES, labels_of, numbers, on_cpu
 
 
@@ -83,3 +86,28 @@ def test_a_stream_of_the_user_s_own_is_loaded_in_epochs_of_its_length() -> None:
 
     loader = on_cpu(None, DataLoader(Counting(), batch_size=5)).loader
     assert [labels_of(loader) for _ in range(2)] == [list(range(10))] * 2
+
+
+class Unsendable:
+    def __reduce__(self) -> str:
+        raise OSError("cannot send this")
+
+
+def test_a_batch_that_cannot_be_handed_over_is_an_error_and_not_a_wait_without_end() -> None:
+    own = DataLoader(numbers(), batch_size=5, collate_fn=lambda items: [Unsendable()], timeout=60)
+    loader = on_cpu(None, own, num_workers=1).loader
+    gc.collect()
+    with pytest.raises(HandOverError, match="OSError: cannot send this"):
+        next(iter(loader))
+
+
+def test_a_worker_that_ends_is_told_by_its_exit_code() -> None:
+    own = DataLoader(numbers(), batch_size=5, collate_fn=lambda items: os._exit(7))
+    with pytest.raises(WorkerEndedError, match="exited with code 7"):
+        next(iter(on_cpu(None, own, num_workers=1).loader))
+
+
+def test_an_error_of_the_data_stays_as_it_is() -> None:
+    own = DataLoader(numbers(), batch_size=5, collate_fn=lambda items: {}["label"])
+    with pytest.raises(KeyError, match="label"):
+        next(iter(on_cpu(None, own, num_workers=1).loader))

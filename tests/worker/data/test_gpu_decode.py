@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.worker.data import gpu_decode
 from traindyno.worker.data.augment import augment
 from traindyno.worker.data.bad import BadExampleError
 from traindyno.worker.data.decoders import NVJPEG_LARGEST_DIFFERENCE_FULL_COLOUR
@@ -44,6 +45,16 @@ def _doubled(number: int) -> int:
 def test_items_come_in_their_order_and_end() -> None:
     assert list(Ahead(range(20), _doubled, depth=3)) == list(range(0, 40, 2))
     assert not _threads()
+
+
+def test_all_decoders_of_a_device_share_a_stream_for_which_torch_keeps_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu_decode, "_check", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device, priority: object())
+    gpu_decode._decoding_stream.cache_clear()
+    other = torch.device("cuda", 1)
+    first, second, elsewhere = (GpuDecoder([], device, SIZE)._stream for device in (GPU, GPU, other))
+    gpu_decode._decoding_stream.cache_clear()
+    assert first is second is not elsewhere
 
 
 def test_nothing_comes_after_the_end() -> None:

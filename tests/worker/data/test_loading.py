@@ -263,6 +263,14 @@ def test_a_batch_that_cannot_be_handed_over_is_an_error_and_not_a_wait_without_e
         flow.start()
 
 
+def test_a_worker_ends_even_if_nobody_listens_to_why_it_could_not_hand_over() -> None:
+    loader = DataLoader(Generators(), batch_size=2, collate_fn=lambda items: items, timeout=60)
+    source = loader_source(loader).endless(Settings(batch_size=2, num_workers=1), 0, None, "examples", None)
+    source.faults._reader.close()
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        next(iter(source.loader))
+
+
 def test_a_worker_that_ends_itself_is_told_by_its_exit_code() -> None:
     class Dies(Locked):
         def __getitem__(self, index: int) -> int:

@@ -102,6 +102,12 @@ def test_large_batches_are_not_copied_and_tiny_ones_not_without_end(monkeypatch:
         assert len(cached_batches(supply, pinned=False)) == 2
 
 
+def test_batches_without_a_tensor_are_not_copied() -> None:
+    spec = TrialSpec(kind="anatomy", workload=WorkloadSpec(model=""), settings=Settings(batch_size=4))
+    source = FunctionSource(lambda size: ["text"] * size)
+    assert len(host_batches(source, spec, None, lambda: None)) == supplies.DIFFERENT_BATCHES
+
+
 def made_up(source: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(supplies, "LEAST_CACHED_BYTES", 1)
     spec = TrialSpec(kind="anatomy", workload=WorkloadSpec(model=""), settings=Settings(batch_size=4), seed=3)

@@ -12,7 +12,7 @@ import psutil
 from traindyno.core.errors import TraindynoError
 from traindyno.machine.memory import oom_kill_count
 from traindyno.worker.data.loading import Endless, start_loader
-from traindyno.worker.data.worker_faults import GRACE_SECONDS, exit_code_in
+from traindyno.worker.data.worker_faults import GRACE_SECONDS, exit_code_behind
 from traindyno.worker.errors import DataError
 
 Clock = Callable[[], float]
@@ -115,7 +115,7 @@ class Flow:
         torch's signal handler may raise wherever we are, once for each worker that ends; then we look again.
         """
         cause = error.__cause__ if isinstance(error, DataError) else error
-        code = exit_code_in(str(cause))
+        code = exit_code_behind(cause)
         lost = isinstance(cause, ConnectionError | EOFError) or str(cause).startswith("DataLoader worker (pid")
         for _ in range(1 + len(self._processes)):
             with contextlib.suppress(RuntimeError):

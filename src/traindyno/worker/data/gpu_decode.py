@@ -1,5 +1,6 @@
 """Decode packed batches on the GPU, ahead of the training that uses them."""
 
+import functools
 import importlib.util
 import queue
 import threading
@@ -100,8 +101,7 @@ class GpuDecoder:
         self._size = size
         self._dtype = dtype
         self._channels_last = channels_last
-        # Decoding is short and training waits for it: its kernels go first.
-        self._stream = torch.cuda.Stream(device, priority=-1)  # type: ignore[no-untyped-call]
+        self._stream = _decoding_stream(device)
         self._in_use: tuple[torch.cuda.Event, object] | None = None
         self._ahead = Ahead(batches, self._decode, depth)
 
@@ -152,6 +152,15 @@ class GpuDecoder:
         if self._in_use is not None:
             self._in_use[0].synchronize()
         self._in_use = made, parts
+
+
+@functools.cache
+def _decoding_stream(device: torch.device) -> torch.cuda.Stream:
+    """One for all decoders of a device, such as those of every epoch: torch keeps memory for each stream.
+
+    Decoding is short and training waits for it: its kernels go first.
+    """
+    return torch.cuda.Stream(device, priority=-1)  # type: ignore[no-untyped-call]
 
 
 def _check(device: torch.device) -> None:

@@ -112,13 +112,15 @@ def host_batches(
 def cached_batches(supply: LoaderSupply | MadeUpSupply, pinned: bool) -> list[Any]:
     """A few batches, and copies of them until none can still be in the processor's cache when its turn comes.
 
-    All are memory of this process: the shared memory of a loader may have no room for them.
+    All are memory of this process: the shared memory of a loader may have no room for them. Batches in which no tensor
+    is found may be of any size, so there are no copies of them.
     """
     first = own_copy(supply.start()[1], pinned)
-    size = max(1, host_bytes(first))
+    found = host_bytes(first)
+    size = max(1, found)
     different = max(2, min(DIFFERENT_BATCHES, MOST_CACHED_BYTES // size))
     batches = [first, *(own_copy(supply.take(), pinned) for _ in range(different - 1))]
-    copies = min(MOST_COPIES, -(-LEAST_CACHED_BYTES // size) - different)
+    copies = min(MOST_COPIES, -(-LEAST_CACHED_BYTES // size) - different) if found else 0
     return [*batches, *(own_copy(batches[number % different], pinned) for number in range(copies))]
 
 

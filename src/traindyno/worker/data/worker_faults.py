@@ -84,6 +84,15 @@ def exit_code_in(text: str) -> int | None:
     return None if told is None or told["signal"] not in named else -int(named[told["signal"]])
 
 
+def exit_code_behind(error: BaseException | None) -> int | None:
+    """The same from an error or what caused it: where torch only lists workers that ended, the cause has the code."""
+    while error is not None:
+        if (code := exit_code_in(str(error))) is not None:
+            return code
+        error = error.__cause__
+    return None
+
+
 def _exit_codes(workers: Sequence[BaseProcess]) -> list[int]:
     """Of those that ended otherwise than they should."""
     return [code for worker in workers if (code := worker.exitcode)]
@@ -114,6 +123,9 @@ def _begin_worker(line: Connection, own: WorkerInit | None, number: int) -> None
 
 
 def _tell_and_end(line: Connection, error: Exception, batch: Any) -> None:
-    traceback.print_exception(error)
-    line.send(f"a batch could not be handed over by a loader worker: {type(error).__name__}: {error}")
-    os._exit(HAND_OVER_FAILED)
+    """The worker ends in any case: nobody else would tell the loader, which waits for the batch."""
+    try:
+        traceback.print_exception(error)
+        line.send(f"a batch could not be handed over by a loader worker: {type(error).__name__}: {error}")
+    finally:
+        os._exit(HAND_OVER_FAILED)
