@@ -3,6 +3,7 @@
 import msgspec
 
 from search.fake_learner import FakeLearner, asked, trained
+from search.fake_switches import FakeBench, plan, run_study
 from traindyno.analysis.cautions import cautions
 from traindyno.core.loading import Loading
 from traindyno.core.records import Conditions, TrialRecord
@@ -54,3 +55,19 @@ def test_work_of_others_on_the_cpus_is_told_with_its_share() -> None:
 
 def test_runs_of_the_same_study_are_no_work_of_others() -> None:
     assert cautions([beside(record, 0.5, runs=1) for record in trained(asked(seeds=1), FakeLearner())]) == ()
+
+
+def test_a_pair_of_which_one_arm_was_not_steady_was_not() -> None:
+    """Either of them spoils what the pair says."""
+
+    def with_steady(record: TrialRecord, baseline: bool, candidate: bool) -> TrialRecord:
+        told = record.measurement
+        assert told is not None
+        assert told.pair is not None
+        pair = msgspec.structs.replace(told.pair, baseline=msgspec.structs.replace(told.pair.baseline, steady=baseline))
+        return msgspec.structs.replace(record, measurement=msgspec.structs.replace(told, pair=pair, steady=candidate))
+
+    pairs = [record for record in run_study(plan("precision"), FakeBench()) if record.spec.kind == "pair"][:3]
+    states = [(True, True), (False, True), (True, False)]
+    told = cautions([with_steady(record, *state) for record, state in zip(pairs, states, strict=True)])
+    assert told[0].startswith("2 of 3 trials did not become steady")

@@ -6,14 +6,17 @@ import msgspec
 import pytest
 
 from search.fake_loader import FakeMachine, blocks_of, loader_template, run_loader
+from traindyno.analysis.stall_causes import TRANSFER
 from traindyno.analysis.stall_commands import prepare_command, stalls_command
 from traindyno.analysis.stall_runs import COLD, WARM, run_name
+from traindyno.analysis.stall_shares import Difference
+from traindyno.analysis.stall_verdicts import headline, hidden
 from traindyno.analysis.stalls import conclude_stalls
 from traindyno.core.answers import Remedy, StallCause, StallsAnswer
 from traindyno.core.codec import encode
 from traindyno.core.errors import NothingMeasuredError
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import TrialRecord, TrialSpec
+from traindyno.core.records import Settings, TrialRecord, TrialSpec
 from traindyno.core.requests import Bench, StallsRequest
 from traindyno.search.stalls import StallsPlan
 
@@ -387,3 +390,16 @@ def test_without_the_runs_that_matter_there_is_no_answer() -> None:
 def test_an_answer_can_be_stored() -> None:
     answer = concluded(FakeMachine(**PLANTED["data: fetch"]))  # type: ignore[arg-type]
     assert msgspec.json.decode(encode(answer), type=StallsAnswer) == answer
+
+
+def test_on_a_cpu_without_workers_nothing_is_hidden_and_nothing_moves_to_a_device() -> None:
+    settings = Settings(batch_size=8, device="cpu")
+    causes = (StallCause(cause="decode", exposed_seconds=0.0, exposed_share=0.0, ci95=(0.0, 0.0), hidden_seconds=0.01),)
+    assert list(hidden(causes, settings)) == []
+    (told,) = hidden(causes, msgspec.structs.replace(settings, num_workers=2))
+    assert told == "Hidden behind the step: decoding, 10.0 ms of a worker's time per batch."
+    (told,) = hidden(causes, msgspec.structs.replace(settings, device="cuda:0"))
+    assert "of the process's time" in told
+    stall = Difference(seconds=0.01, share=0.3, ci95=(0.2, 0.4))
+    assert "to come from memory" in headline(TRANSFER, stall, (), on_cpu=True)
+    assert "moved to the device" in headline(TRANSFER, stall, (), on_cpu=False)

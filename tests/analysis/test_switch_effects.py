@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from search.fake_switches import arm
 from traindyno.analysis.switch_candidates import Candidate
+from traindyno.analysis.switch_choice import choose
 from traindyno.analysis.switch_effects import (
     effect_of,
     is_calm,
@@ -135,6 +136,23 @@ def test_processes_that_ran_apart_are_not_pooled_with_pairs_that_took_turns() ->
     assert all(effect is not None and effect[1][1] < 1.02 for effect in effects[:-1])
     assert effects[-1] is not None
     assert effects[-1][1][0] < 1.0, "two of their kind say little"
+
+
+def test_a_single_switch_replaces_the_combination_only_if_it_is_shown_to_be_faster() -> None:
+    """Each member was shown to gain on top of the others; one disturbed pair must not overrule that."""
+    single, other, *rest = (Candidate(switch="threads", value=number) for number in range(10))
+    usual = Tried(pairs=(pair(0.91), pair(1.11)))
+    found = Findings(candidates=(single, other, *rest), singles=dict.fromkeys(rest, usual), members=(single, other))
+    found.singles |= {single: Tried(pairs=(pair(1.5), pair(2.4))), other: usual}
+    found.finals = {(single, other): Tried(pairs=(pair(1.7), pair(1.72)))}
+    alone = found.effect(single)
+    assert alone is not None
+    assert alone[0] > 1.72
+    assert choose(found).members == (single, other)
+    found.dropped = other
+    assert choose(found).members == (single,), "what is left of a combination was compared with nothing"
+    found.dropped, found.singles[single] = None, Tried(pairs=(pair(4.0), pair(4.1)))
+    assert choose(found).members == (single,)
 
 
 def test_one_disturbed_pair_widens_its_own_interval_and_no_other() -> None:

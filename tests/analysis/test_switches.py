@@ -52,6 +52,31 @@ def test_what_is_recommended_is_what_differs_from_the_baseline() -> None:
     assert not effect(answer, "precision=fp16").adopted
 
 
+class Frugal(FakeBench):
+    """Lower precision takes half of the memory; `shaken` has its pairs differ by far."""
+
+    shaken = False
+
+    def run(self, spec: TrialSpec) -> TrialRecord:
+        record = super().run(spec)
+        if spec.settings.precision == "fp32" or record.measurement is None or record.measurement.pair is None:
+            return record
+        pair = record.measurement.pair
+        memory = msgspec.structs.replace(pair.candidate.memory, peak_bytes=5 * 10**8)
+        pair = msgspec.structs.replace(pair, candidate=msgspec.structs.replace(pair.candidate, memory=memory))
+        if self.shaken:
+            pair = msgspec.structs.replace(pair, ratio=pair.ratio * (0.4 if spec.repeat else 1.5))
+        return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, pair=pair))
+
+
+@pytest.mark.parametrize(("shaken", "speed"), [(False, "2.00× the speed"), (True, "a speed that is not settled")])
+def test_memory_is_not_told_with_a_speed_that_nobody_knows(shaken: bool, speed: str) -> None:
+    bench = Frugal(bf16, noise=0.0001)
+    bench.shaken = shaken
+    verdicts = answer_of(bench, "precision", "tf32", combine=False, check_losses=False).verdicts
+    assert f"precision=bf16 takes 50 % of the memory at {speed}." in verdicts
+
+
 def test_where_nothing_helps_nothing_is_recommended() -> None:
     answer = answer_of(FakeBench(noise=0.0001), "precision", "compile")
     assert answer.recommended == {}

@@ -60,6 +60,14 @@ def test_a_rate_that_is_known_by_one_block_leaves_the_time_of_training_open() ->
     assert found.training_time.ci95[1] == math.inf
 
 
+def test_a_prepared_set_is_said_to_change_augmentation() -> None:
+    goal = goal_of(prepare="prepared:/store")
+    told = answer_of(goal, search(goal), prepare="/store").verdicts
+    assert any("which changes augmentation" in each for each in told)
+    kept = answer_of(goal, search(goal, COMPUTE_BOUND), prepare="/store").verdicts
+    assert not any("augmentation" in each for each in kept)
+
+
 def test_switches_that_were_not_measured_together_are_not_said_to_gain_nothing() -> None:
     """Lower precision spoils the loss here, and the search is cut when it has gone."""
 

@@ -75,7 +75,7 @@ def _other_work(records: Sequence[TrialRecord]) -> list[str]:
 
 def _unsteady(records: Sequence[TrialRecord]) -> list[str]:
     timed = [record for record in records if record.spec.kind in LOOKS_STEADY and record.measurement is not None]
-    unsteady = [record for record in timed if record.measurement and not record.measurement.steady]
+    unsteady = [record for record in timed if record.measurement and not record.measurement.became_steady]
     if not unsteady:
         return []
     return [

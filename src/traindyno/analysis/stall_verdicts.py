@@ -6,6 +6,7 @@ from traindyno.analysis.stall_causes import GPU_DECODE, HAND_OFF, PAGE_CACHE, TR
 from traindyno.analysis.stall_runs import BYTES_ONLY, COLD, DECODE_ONLY, LOADER_ALONE, Runs
 from traindyno.analysis.stall_shares import COUNTS_FROM, Difference, within_the_step
 from traindyno.core.answers import StallCause, StallRun
+from traindyno.core.records import Settings
 from traindyno.core.units import format_percent, format_seconds
 
 UNSETTLED = "not settled"
@@ -23,19 +24,24 @@ _DOING = {
 
 
 def stall_verdicts(
-    bound: str, stall: Difference, causes: Sequence[StallCause], found: Mapping[str, StallRun], runs: Runs
+    bound: str,
+    stall: Difference,
+    causes: Sequence[StallCause],
+    found: Mapping[str, StallRun],
+    runs: Runs,
+    settings: Settings,
 ) -> tuple[str, ...]:
     """The bound first, then what is hidden, what a cold start costs, what was missed, and what failed."""
     return (
-        headline(bound, stall, causes),
-        *hidden(causes),
+        headline(bound, stall, causes, on_cpu=settings.device == "cpu"),
+        *hidden(causes, settings),
         *cold(causes, found),
         *missed(found),
         *failures(runs),
     )
 
 
-def headline(bound: str, stall: Difference, causes: Sequence[StallCause]) -> str:
+def headline(bound: str, stall: Difference, causes: Sequence[StallCause], on_cpu: bool = False) -> str:
     share = format_percent(max(0.0, stall.share), 0)
     if bound.startswith("data: "):
         cause = next(each for each in causes if each.cause == bound.removeprefix("data: "))
@@ -46,19 +52,23 @@ def headline(bound: str, stall: Difference, causes: Sequence[StallCause]) -> str
     if bound == GPU_DECODE:
         return f"Training waits {share} of each step, mostly for the GPU to decode images."
     if bound == TRANSFER:
-        return f"Training waits {share} of each step, mostly for batches to be moved to the device."
+        what = "for batches to come from memory" if on_cpu else "for batches to be moved to the device"
+        return f"Training waits {share} of each step, mostly {what}."
     waits = f"the loader is waited for {share} of a step" if stall.counts else "the loader is hidden behind the step"
     if bound == "launch":
         return f"The step is launch-bound: half the batch takes nearly as long. Meanwhile {waits}."
     return f"The step itself is the limit: {waits}."
 
 
-def hidden(causes: Sequence[StallCause]) -> Iterator[str]:
-    """The largest cost that the step hides."""
+def hidden(causes: Sequence[StallCause], settings: Settings) -> Iterator[str]:
+    """The largest cost that the step hides. Without workers a CPU loads and computes one after the other."""
+    if settings.num_workers == 0 and settings.device == "cpu":
+        return
+    whose = "a worker's" if settings.num_workers else "the process's"
     largest = max(causes, key=lambda cause: cause.hidden_seconds or 0.0, default=None)
     if largest is not None and largest.hidden_seconds and largest.exposed_share <= COUNTS_FROM:
         name = _DOING.get(largest.cause, largest.cause)
-        yield f"Hidden behind the step: {name}, {format_seconds(largest.hidden_seconds)} of a worker's time per batch."
+        yield f"Hidden behind the step: {name}, {format_seconds(largest.hidden_seconds)} of {whose} time per batch."
 
 
 def cold(causes: Sequence[StallCause], found: Mapping[str, StallRun]) -> Iterator[str]:

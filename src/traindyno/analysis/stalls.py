@@ -81,7 +81,7 @@ def conclude_stalls(
         predicted=predicted,
         bound=bound,
         remedies=find_remedies(patient),
-        verdicts=(*stall_verdicts(bound, stall, causes, found, runs), *_without_cold(request)),
+        verdicts=(*stall_verdicts(bound, stall, causes, found, runs, settings), *_without_cold(request)),
         bad_examples=_bad_examples(history),
         seconds=sum(record.seconds for record in history) if seconds is None else seconds,
         simulated=simulated,

@@ -124,13 +124,19 @@ def _first(findings: Findings, faster: Sequence[Candidate], ratios: Mapping[Cand
 def choose(findings: Findings) -> Choice:
     """What to adopt: the combination, unless a single switch is faster; nothing, where nothing was shown to be.
 
-    Fresh pairs, where there are some, have the last word.
+    Fresh pairs, where there are some, have the last word. Every member of the combination was shown to gain on top of
+    the others, so that a single switch must be shown to be faster than all of them, not only look so; where one of
+    them had to go for its loss, nobody has compared the rest.
     """
     shown = [choice for members in _contenders(findings) if (choice := _shown(findings, members)) is not None]
     if not shown:
         return Choice(members=(), ratio=1.0, ci95=(1.0, 1.0))
-    is_combination = shown[0].members == _combination(findings)
-    return max(shown[:2], key=lambda choice: choice.ratio) if is_combination else shown[0]
+    first, *others = shown
+    if first.members != _combination(findings) or not others:
+        return first
+    single = others[0]
+    faster = single.ratio > first.ratio if findings.dropped is not None else single.ci95[0] > first.ratio
+    return single if faster else first
 
 
 def to_confirm(findings: Findings) -> Members | None:

@@ -14,6 +14,8 @@ from traindyno.core.units import format_percent, format_seconds
 
 LESS_MEMORY = 0.95
 LONG_WARM_UP_SECONDS = 1.0
+UNSETTLED = 1.2
+"""An interval that reaches this far to both sides of 1 says nothing of a speed."""
 PRICED = {
     "determinism": "Reproducibility",
     "read_metrics": "Reading the loss on the host after every step",
@@ -96,10 +98,10 @@ def _memory(of: dict[Candidate, SwitchEffect]) -> Iterator[str]:
         if effect.memory_ratio is None or effect.memory_ratio > LESS_MEMORY or effect.loss_agrees is False:
             continue
         remedy = "" if candidate.recommendable else " It is a remedy where memory is short, and is not adopted."
-        yield (
-            f"{candidate.name} takes {format_percent(effect.memory_ratio, 0)} of the memory at {effect.ratio:.2f}× "
-            f"the speed.{remedy}"
-        )
+        speed = f"{effect.ratio:.2f}× the speed"
+        if effect.ci95 is not None and effect.ci95[0] * UNSETTLED < 1 < effect.ci95[1] / UNSETTLED:
+            speed = "a speed that is not settled"
+        yield f"{candidate.name} takes {format_percent(effect.memory_ratio, 0)} of the memory at {speed}.{remedy}"
 
 
 def _losses(request: SwitchesRequest, findings: Findings, of: dict[Candidate, SwitchEffect]) -> Iterator[str]:

@@ -261,6 +261,11 @@ class Measurement(Record, frozen=True):
     notes: tuple[str, ...] = ()
 
     @property
+    def became_steady(self) -> bool:
+        """Of a pair, both arms."""
+        return self.steady and (self.pair is None or self.pair.baseline.steady)
+
+    @property
     def examples_per_second(self) -> float:
         return self.batch_size / self.step_seconds
 

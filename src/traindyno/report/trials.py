@@ -92,6 +92,13 @@ def switched_words(kind: str, settings: Mapping[str, Any], against: Mapping[str,
     return f"{_changes(settings, against)} on {held}" if held else _changes(settings, against)
 
 
+def _steady(measurement: Mapping[str, Any]) -> bool | None:
+    """Of a pair, both arms."""
+    arms = (measurement, (measurement.get("pair") or {}).get("baseline") or {})
+    told = [arm["steady"] for arm in arms if "steady" in arm]
+    return all(told) if told else None
+
+
 def _unusual(settings: Mapping[str, Any], left_out: tuple[str, ...]) -> str:
     told = {name: value for name, value in settings.items() if name not in left_out}
     return _changes(told, _usual(settings))
@@ -155,7 +162,7 @@ def _row(ordinal: int, entry: dict[str, Any]) -> TrialRow:
         examples_per_second=_per_second(batch_size, step_seconds),
         ci95=_rate_interval(batch_size, measurement.get("ci95")) if long_run is None else None,
         step_seconds=step_seconds,
-        steady=None if kind in NEVER_STEADY else measurement.get("steady"),
+        steady=None if kind in NEVER_STEADY else _steady(measurement),
         peak_bytes=memory.get("peak_bytes"),
         peak_reserved_bytes=memory.get("peak_reserved_bytes"),
         limit_bytes=memory.get("limit_bytes"),

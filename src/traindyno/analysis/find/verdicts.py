@@ -20,6 +20,7 @@ from traindyno.core.setups import step_settings
 from traindyno.core.units import count_of, format_percent, format_rate
 
 MISSED_BY = 0.05
+PREPARED = "prepared:"
 CUT = "before the search was cut short"
 _IN_A_SENTENCE = {
     BASELINE: "the baseline",
@@ -34,6 +35,7 @@ def find_verdicts(request: FindRequest, findings: Findings, choice: Choice, boun
     return (
         _gain(request, findings, choice),
         *learning_verdicts(request, findings, choice),
+        *_augmentation(request, choice),
         *_unfinished(findings, choice),
         *_without_margin(request, findings),
         *untried_verdicts(findings),
@@ -109,6 +111,16 @@ def _no_gain(findings: Findings, choice: Choice) -> str:
     leaves = " and leaves the margin of memory" if any(map(lack_margin, findings.attempts)) else ""
     shown = f"Nothing that was tried{leaves} was shown to be faster than the baseline{where}"
     return f"{shown}: a gain of 1.00, and nothing to change{so_far}{left}."
+
+
+def _augmentation(request: FindRequest, choice: Choice) -> Iterator[str]:
+    """A prepared set learns from other crops than the data as they are."""
+    data = choice.recommended.data
+    if data.startswith(PREPARED) and data != request.workload.data:
+        yield (
+            "The data are prepared, which changes augmentation: crops are cut, unscaled, from images of the stored "
+            "size. Compare the accuracy before you adopt it."
+        )
 
 
 def _without_margin(request: FindRequest, findings: Findings) -> Iterator[str]:
