@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from traindyno.analysis.find.pairs import MOST_PAIRS, needs_another, said_by, speaks_for
+from traindyno.analysis.find.pairs import needs_another, said_by, speaks_for
 from traindyno.analysis.switch_findings import Tried
 from traindyno.core.records import Arm, Failure, Memory, Outcome, Pair
 
@@ -119,8 +119,14 @@ def test_pairs_that_took_turns_say_nothing_of_processes_that_ran_apart() -> None
     assert said.within_process
 
 
-def test_no_switch_has_more_than_three_pairs_and_none_goes_on_after_a_failure() -> None:
+def test_a_small_gain_has_three_pairs_a_large_one_that_they_leave_open_five() -> None:
     assert not needs_another(pairs(1.02, 1.10, 1.01), [], LEAST)
-    assert MOST_PAIRS == 3
+    assert needs_another(pairs(1.35, 3.0, 0.9), [], LEAST)
+    assert needs_another(pairs(1.35, 3.0, 0.9, 1.36), [], LEAST)
+    assert not needs_another(pairs(1.35, 3.0, 0.9, 1.36, 1.34), [], LEAST)
+    assert not needs_another(pairs(1.35, 1.36, 1.34), [], LEAST)
+
+
+def test_no_switch_goes_on_after_a_failure() -> None:
     failure = Failure(outcome=Outcome.CRASH, message="planted", remedy="none")
     assert not needs_another(pairs(1.05).and_then(Tried(failure=failure)), [], LEAST)

@@ -9,6 +9,7 @@ import traindyno
 from traindyno.app.context import Context
 from traindyno.app.resume import resume
 from traindyno.app.study import stops_study
+from traindyno.app.switches import switch_names
 from traindyno.core.answers import SwitchesAnswer
 from traindyno.core.errors import UsageError
 from traindyno.core.events import Event, TrialFinished
@@ -114,6 +115,13 @@ def test_switches_named_that_do_not_apply_are_refused_with_their_reasons(store: 
 def test_a_switch_may_be_named_by_a_text_alone(store: str) -> None:
     answer = switches(store, only="memory-format", repeats=1, combine=False, check_losses=False)
     assert {effect.switch for effect in answer.effects} == {"memory_format"}
+
+
+@pytest.mark.parametrize("nothing", ["", " , "])
+def test_to_try_only_nothing_is_refused(nothing: str) -> None:
+    with pytest.raises(UsageError, match="no switch is named"):
+        switch_names([nothing])
+    assert switch_names([]) == ()
 
 
 def test_max_autotune_has_an_option_of_its_own(store: str) -> None:

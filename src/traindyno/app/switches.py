@@ -46,6 +46,8 @@ def switch_names(texts: str | Iterable[str]) -> tuple[str, ...]:
     """`precision,compile`, alone or several times; dashes may stand for underscores."""
     parts = [part for text in ([texts] if isinstance(texts, str) else texts) for part in str(text).split(",")]
     names = tuple(part.strip().replace("-", "_") for part in parts if part.strip())
+    if parts and not names:
+        raise UsageError("no switch is named", "name some, such as precision,compile, or leave the option away")
     if "max_autotune" in names:
         raise UsageError("max_autotune is a way to compile, and no switch of its own", "give --max-autotune instead")
     return names

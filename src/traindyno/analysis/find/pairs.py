@@ -20,6 +20,9 @@ PROMISING = 1.1
 MOST_PAIRS = 3
 """Two tell how far pairs differ by one difference, an interval of thirteen standard errors; three give one of four."""
 
+MOST_IF_OPEN = 5
+"""A large gain that three leave open, as on a disturbed machine, is looked at more often while there is time."""
+
 
 class Said(Record, frozen=True):
     """A ratio with its interval, which is `within_process` where it does not cover how far processes differ."""
@@ -45,9 +48,11 @@ def speaks_for(effect: Effect, least: float) -> bool:
 def needs_another(tried: Tried, others: Sequence[Tried], least: float) -> bool:
     """Whether a gain may be the difference between two processes, or is too large to be left open."""
     said, first = said_by(tried, others), said_by(Tried(pairs=tried.pairs[:1]))
-    if said is None or first is None or tried.failure is not None or tried.apart or len(tried.pairs) >= MOST_PAIRS:
+    if said is None or first is None or tried.failure is not None or tried.apart:
         return False
     gain, shows = said.effect[0], speaks_for(said.effect, least)
+    if len(tried.pairs) >= MOST_PAIRS:
+        return gain >= PROMISING and not shows and len(tried.pairs) < MOST_IF_OPEN
     if not speaks_for(first.effect, least):
         return gain >= PROMISING and not shows
     return gain >= least and (gain < ONE_PAIR_SUFFICES if said.within_process else not shows)

@@ -28,7 +28,8 @@ METHOD = (
     "next. Steps were timed in blocks on a monotonic clock, with the device synchronised at the edges of a "
     "block only. Blocks were discarded until consecutive ones agreed; a trial that never came to rest is "
     "marked as not steady. A time per step is the median block's; of a size measured in several processes, the "
-    "median of theirs, and its 95 % interval covers the variation between them. A size counts as running only "
+    "median of theirs, and its 95 % interval covers the variation between them. Where batches are loaded while they "
+    "are timed, it is all the time over all the steps, so that late batches count. A size counts as running only "
     "after full steps in a fresh process; running out of memory is a result, and is never retried."
 )
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
