@@ -40,7 +40,7 @@ def test_a_rate_without_a_batch_is_that_of_the_smallest(tmp_path: Path) -> None:
 def test_show_prints_the_answer_again_and_the_hint_can_be_typed(tmp_path: Path) -> None:
     first = run(tmp_path, *ACCURACY, *SIMULATED, "--name", "it")
     assert run(tmp_path, "show", "it").stdout == first.stdout
-    hint = next(line for line in first.stderr.split("hint: ")[1:]).replace("\n", " ").split()
+    hint = next(line for line in first.stderr.split("hint: ")[1:]).replace("\\\n", " ").split()
     assert hint[:2] == ["traindyno", "accuracy"]
     assert "tune" in hint
     fair = run(tmp_path, *hint[1:], "--no-report", "--dry-run")

@@ -17,7 +17,7 @@ STALLS = ("stalls", *FED, "--batch-size", "256", "--workers", "4", "--repeats", 
 
 def typed_again(stderr: str) -> list[str]:
     """The words of the hint, as somebody would type them."""
-    return stderr.rpartition("hint: ")[2].split()[1:]
+    return stderr.rpartition("hint: ")[2].replace("\\\n", " ").split()[1:]
 
 
 def test_a_loader_answers_in_the_documented_form(tmp_path: Path) -> None:

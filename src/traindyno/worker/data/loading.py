@@ -70,7 +70,7 @@ def make_loader(
 def start_loader(loader: DataLoader[Any]) -> Iterator[Any]:
     """Begin to iterate, which starts the workers. What cannot be sent to them is named."""
     try:
-        with _garbage_kept_from_forks():
+        with _collector_at_rest():
             return iter(loader)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         context = loader.multiprocessing_context
@@ -85,20 +85,19 @@ def start_loader(loader: DataLoader[Any]) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _garbage_kept_from_forks() -> Iterator[None]:
-    """Let the collector of a forked worker leave alone what this process has dropped and not yet collected.
+def _collector_at_rest() -> Iterator[None]:
+    """Let forked workers begin without a collector; it starts in them once all that they inherited is out of its reach.
 
-    Tensors, events and streams of a GPU may be among that, and CUDA does not work in a fork: a worker that takes them
-    apart is aborted. Whoever has frozen objects has seen to it, and they would be thawed with ours.
+    What this process has dropped and not yet collected may hold tensors, events and streams of a GPU, and CUDA does not
+    work in a fork: a worker that takes them apart is aborted.
     """
-    if gc.get_freeze_count():
-        yield
-        return
-    gc.freeze()
+    collects = gc.isenabled()
+    gc.disable()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if collects:
+            gc.enable()
 
 
 def _culprit(loader: DataLoader[Any]) -> str | None:

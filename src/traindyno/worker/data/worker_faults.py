@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import multiprocessing
 import os
 import re
@@ -52,7 +53,7 @@ class WorkerFaults:
 
     def watched(self, own: WorkerInit | None) -> WorkerInit:
         """A `worker_init_fn` that sets up the line and then calls the user's own, if there is one."""
-        return functools.partial(_begin_worker, self._writer, own)
+        return functools.partial(_begin_worker, self._writer, gc.isenabled(), own)
 
     def ending_of(self, workers: Sequence[BaseProcess], oom_kills: int, wait_seconds: float) -> TraindynoError | None:
         """Why the first worker that ended did so; null if all are still alive after waiting a little."""
@@ -113,8 +114,11 @@ def _ending(code: int, oom_kills: int) -> WorkerEndedError:
     return WorkerEndedError(f"a loader worker was ended by {name}", Outcome.CRASH, CRASH_HINT)
 
 
-def _begin_worker(line: Connection, own: WorkerInit | None, number: int) -> None:
-    """The first thing in every worker."""
+def _begin_worker(line: Connection, collects: bool, own: WorkerInit | None, number: int) -> None:
+    """The first thing in every worker. What it inherited is not its own to take apart, and never collected."""
+    gc.freeze()
+    if collects:
+        gc.enable()
     queues.Queue._on_queue_feeder_error = staticmethod(  # type: ignore[attr-defined]
         functools.partial(_tell_and_end, line)
     )
