@@ -1,5 +1,7 @@
 """Searches on a machine that is disturbed, or with little time: what is left out and what disagrees is said."""
 
+from collections import Counter
+
 import msgspec
 import pytest
 
@@ -128,3 +130,19 @@ def test_of_several_pairs_the_middle_one_says_what_a_step_takes() -> None:
         findings.note_pair(faster, BASELINE, msgspec.structs.replace(pair, candidate=candidate))
     known = findings.resident[step_settings(BASELINE)]
     assert findings.resident[step_settings(faster)] == pytest.approx(0.9 * known)
+
+
+@pytest.mark.parametrize(("budget_seconds", "most"), [(3600.0, 5), (40.0, 3)])
+def test_a_gain_that_three_pairs_leave_open_is_looked_at_longer_only_where_time_abounds(
+    budget_seconds: float, most: int
+) -> None:
+    def shaken(record: TrialRecord) -> TrialRecord:
+        if record.measurement is None or record.measurement.pair is None:
+            return record
+        ratio = (1.35, 3.0, 0.9, 1.36, 1.34)[record.spec.repeat]
+        pair = msgspec.structs.replace(record.measurement.pair, ratio=ratio, ci95=(0.7 * ratio, 1.4 * ratio))
+        return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, pair=pair))
+
+    goal = goal_of(has_data=False, budget_seconds=budget_seconds)
+    pairs = Counter(record.spec.settings for record in search(goal, tamper=shaken) if record.spec.kind == "pair")
+    assert max(pairs.values()) == most

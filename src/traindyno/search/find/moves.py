@@ -13,7 +13,7 @@ import msgspec
 from traindyno.analysis.find.attempts import failure_words, not_tried, out_of_time, tried_switches
 from traindyno.analysis.find.findings import Effect
 from traindyno.analysis.find.forecast import BOUND_BY_DATA, waiting_gain
-from traindyno.analysis.find.pairs import needs_another, said_by, speaks_for
+from traindyno.analysis.find.pairs import MOST_PAIRS, needs_another, said_by, speaks_for
 from traindyno.analysis.find.rounds import FEWEST_ROUNDS
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
 from traindyno.analysis.switch_findings import Tried
@@ -39,6 +39,8 @@ from traindyno.search.replaying import Trying
 from traindyno.search.switches.trying import compare
 
 WORTH_ADOPTING = 1.01
+TIME_TO_SPARE = 0.5
+"""Of the budget."""
 RUNS_FOR_DATA = 3
 """End to end, for the loader that a faster step needs."""
 BESIDE_PRECISION = ("memory_format", "tf32")
@@ -281,7 +283,7 @@ class StepSearch:
     def _pairs(self, members: tuple[Candidate, ...], settings: Settings, reason: str) -> Trying[Tried]:
         """One pair, and further ones while they are needed and there is time for them."""
         tried = yield from self._pair(members, settings, 0, reason)
-        while needs_another(tried, self._findings.compared, WORTH_ADOPTING) and self._affords_another(members):
+        while needs_another(tried, self._findings.compared, WORTH_ADOPTING) and self._affords_another(members, tried):
             again = yield from self._pair(members, settings, len(tried.pairs), f"{reason}, once more")
             tried = tried.and_then(again)
         return tried
@@ -293,11 +295,15 @@ class StepSearch:
             findings.note_pair(settings, held.settings, pair)
         return tried
 
-    def _affords_another(self, members: tuple[Candidate, ...]) -> bool:
-        """As long as the last one at most, and the losses to look at in the end."""
+    def _affords_another(self, members: tuple[Candidate, ...], tried: Tried) -> bool:
+        """As long as the last one at most, and the losses to look at in the end.
+
+        What the usual number leaves open is looked at again only where most of the time is left: other switches wait.
+        """
         _, last = self._findings.log[-1]
         losses = self._losses_seconds(members, compiled=last.spec.settings.compile != "none")
-        return self._purse.spare() >= last.seconds + losses
+        plenty = self._purse.spare() >= TIME_TO_SPARE * (self._purse.budget_seconds or 0.0)
+        return self._purse.spare() >= last.seconds + losses and (plenty or len(tried.pairs) < MOST_PAIRS)
 
     def _judged(
         self, members: tuple[Candidate, ...], tried: Tried, before: int, others: Sequence[Tried], least: float
