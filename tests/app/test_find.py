@@ -3,9 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import traindyno
+from search.simulated_find import COMPUTE_BOUND
+from traindyno.analysis.find.rounds import FIRST_ROUND
 from traindyno.app.context import Context
 from traindyno.app.decoders import usable_decoders
 from traindyno.app.find import find_goal
@@ -13,9 +16,12 @@ from traindyno.app.resume import resume
 from traindyno.core.answers import FindAnswer
 from traindyno.core.errors import UsageError
 from traindyno.core.events import Event, Notice, TrialFinished
-from traindyno.core.records import Settings, WorkloadSpec
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import Failure, Settings, TrialRecord, TrialSpec, WorkloadSpec
 from traindyno.core.requests import Bench, FindRequest
 from traindyno.report.exports import Exporter
+from traindyno.runner.protocol import Watcher
+from traindyno.runner.simulated import SimulatedRunner
 
 MODEL, DATA = "torchvision:resnet50", "folder:/data"
 
@@ -162,6 +168,51 @@ def test_another_source_that_is_not_there_is_refused_before_a_real_study_begins(
 def test_a_baseline_that_does_not_run_is_the_study_s_error(store: str) -> None:
     with pytest.raises(traindyno.TraindynoError, match="baseline itself does not run"):
         find(store, "limit=100")
+
+
+def test_code_that_breaks_ends_the_study_and_goes_on_where_it_was_when_it_is_mended(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = find(store, name="whole")
+    run, broken = SimulatedRunner.run, [False]
+    failure = Failure(outcome=Outcome.USER_ERROR, message="licence server gone", remedy="start it")
+
+    def failing(self: SimulatedRunner, spec: TrialSpec, watcher: Watcher, log_path: Path | None = None) -> TrialRecord:
+        record = run(self, spec, watcher, log_path)
+        # The first round is whole, and so is the baseline of the second.
+        broken[0] = broken[0] or spec.repeat == FIRST_ROUND + 1
+        return (
+            msgspec.structs.replace(record, outcome=failure.outcome, measurement=None, failure=failure)
+            if broken[0]
+            else record
+        )
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SimulatedRunner, "run", failing)
+        with pytest.raises(traindyno.TraindynoError, match="licence server gone"):
+            find(store, name="late")
+    answer = resume("late", Context(store=store)).answer
+    assert answer.recommended == whole.recommended
+    assert answer.finalists == whole.finalists
+
+
+def test_settings_that_the_code_cannot_take_do_not_end_the_study(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = SimulatedRunner.run
+    failure = Failure(outcome=Outcome.USER_ERROR, message="no bf16 here", remedy="none", details={"arm": "candidate"})
+
+    def refusing(self: SimulatedRunner, spec: TrialSpec, watcher: Watcher, log_path: Path | None = None) -> TrialRecord:
+        record = run(self, spec, watcher, log_path)
+        refused = spec.settings.precision != "fp32"
+        return (
+            msgspec.structs.replace(record, outcome=failure.outcome, measurement=None, failure=failure)
+            if refused
+            else record
+        )
+
+    monkeypatch.setattr(SimulatedRunner, "run", refusing)
+    answer = find(store, COMPUTE_BOUND)
+    assert answer.recommended.settings["precision"] == "fp32"
+    assert any("no bf16 here" in attempt.outcome for attempt in answer.attempts)
 
 
 def request(device: str = "cuda", data: str = DATA, **changes: Any) -> FindRequest:

@@ -15,7 +15,7 @@ def test_a_study_finishes_with_every_failure_beside_the_results(tmp_path: Path) 
     completed = run(
         tmp_path,
         *("throughput", "--model", f"{JOB}:fragile", "--device", "cpu", "--batch-size", "2,4,8,16,32,64,128"),
-        *("--repeats", "1", "--trial-seconds", "150ms", "--step-timeout", "2s", "--no-report", "--json"),
+        *("--repeats", "1", "--trial-seconds", "150ms", "--step-timeout", "6s", "--no-report", "--json"),
     )
     content = document(completed)
     assert completed.returncode == 0, completed.stderr

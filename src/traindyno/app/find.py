@@ -21,6 +21,7 @@ from traindyno.app.loader_room import RoomyRunner
 from traindyno.app.loader_workload import data_of
 from traindyno.app.preparing import PREPARED, PreparingRunner
 from traindyno.app.specs import first_spec
+from traindyno.app.stopping import is_broken
 from traindyno.app.study import Study, open_study, stops_study
 from traindyno.app.surroundings import situation_within, surroundings_of
 from traindyno.app.workshop import open_workshop
@@ -138,8 +139,8 @@ def _searched(study: Study, request: FindRequest, context: Context) -> FindAnswe
         return plan
 
     def stops(record: TrialRecord) -> bool:
-        """Code and data that have run once are not to blame for settings that they cannot take."""
-        return stops_study(record) and not any(earlier.ok for earlier in study.records)
+        """Code and data that have run once are not to blame for settings that they cannot take, unless they broke."""
+        return stops_study(record) and (not any(each.ok for each in study.records) or is_broken(study.records))
 
     plan, history = drive_fed(study, request.workload, plan_of, stops)
     findings = plan.findings(history)

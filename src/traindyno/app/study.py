@@ -1,5 +1,6 @@
 """Driving a study: ask the strategy, run the trial, commit its outcome, and so on until there is an answer."""
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
@@ -239,15 +240,25 @@ def _settled(committed: list[TrialRecord], over: bool) -> list[TrialRecord]:
     """The trials that a resumed study takes as they are; `over` says that it came to its answer before.
 
     One that was killed, or could not start, is tried again if it is the last: the study may have ended by it. So is
-    the user's own error that ended the study: its cause may be mended by now. If the study went on after it, it had
-    given up trying, and what came later rests on that. A run with checkpoints of its own goes on from them, however it
-    ended before its end.
+    the user's own error that ended the study, as often as it came in the end: its cause may be mended by now. If the
+    study went on after it, it had given up trying, and what came later rests on that. A run with checkpoints of its own
+    goes on from them, however it ended before its end.
     """
     told = [record for record in committed if record.outcome is not Outcome.INTERRUPTED]
     if not told:
         return told
-    mended = stops_study(told[-1]) and not over
-    return told[:-1] if mended or told[-1].outcome in REPEATABLE or _goes_on(told[-1]) else told
+    if stops_study(told[-1]) and not over:
+        return told[: len(told) - _alike_in_the_end(told)]
+    return told[:-1] if told[-1].outcome in REPEATABLE or _goes_on(told[-1]) else told
+
+
+def _alike_in_the_end(records: list[TrialRecord]) -> int:
+    """How many of the last trials ended by the same error of the user's own."""
+
+    def told(record: TrialRecord) -> str | None:
+        return record.failure.message if record.failure is not None and stops_study(record) else None
+
+    return sum(1 for _ in itertools.takewhile(lambda each: told(each) == told(records[-1]), reversed(records)))
 
 
 def _goes_on(record: TrialRecord) -> bool:
