@@ -60,6 +60,16 @@ def test_a_rate_that_is_known_by_one_block_leaves_the_time_of_training_open() ->
     assert found.training_time.ci95[1] == math.inf
 
 
+def test_a_batch_says_what_it_was_compared_with_and_why_it_was_taken_before_a_faster_one() -> None:
+    goal = goal_of(has_data=False, batch_range=(64, 4096))
+    found = answer_of(goal, search(goal, "alpha_seconds=0.012"))
+    told = {each.change: each.outcome for each in found.attempts if each.side == "batch"}
+    assert told["batch_size=512"].startswith("faster than batch 256")
+    taken = told[f"batch_size={found.recommended.batch_size}"]
+    assert "and within 3 % of batch" in taken
+    assert found.recommended.batch_size < max(int(change.partition("=")[2]) for change in told)
+
+
 def test_a_prepared_set_is_said_to_change_augmentation() -> None:
     goal = goal_of(prepare="prepared:/store")
     told = answer_of(goal, search(goal), prepare="/store").verdicts

@@ -11,6 +11,8 @@ nearest to the user's own is taken.
 import math
 from collections.abc import Iterator
 
+import msgspec
+
 from traindyno.analysis.find.attempts import out_of_time
 from traindyno.analysis.find.forecast import estimates_of
 from traindyno.analysis.find.simpler import predicted_rate
@@ -20,6 +22,7 @@ from traindyno.analysis.worker_choice import fewest_near_best
 from traindyno.core.answers.find import Attempt
 from traindyno.core.records import TrialRecord
 from traindyno.core.setups import Setup, step_settings
+from traindyno.core.units import format_percent
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.trials import changed
 from traindyno.search.find.worker_trials import allowed_counts
@@ -113,7 +116,9 @@ class SizeSearch:
     def _attempt(self, size: int, record: TrialRecord, best: int) -> Attempt:
         slower = "not clearly faster" if self._worth(size) > self._worth(best) else "not faster"
         outcome = "faster" if self._gains(size, best) else slower
-        if self._noise_scale is not None:
+        if self._noise_scale is None:
+            outcome = f"{outcome} than batch {best}"
+        else:
             ratio = times(self._worth(size) / self._worth(best))
             outcome = f"{outcome} to the same loss: {ratio} as fast as batch {best}, predicted"
         return Attempt(
@@ -134,7 +139,17 @@ class SizeSearch:
         best = max(self._worth(size) for size in allowed)
         near = [size for size in allowed if self._worth(size) >= NEAR_BEST * best]
         chosen = min(near) if self._noise_scale is None else min(near, key=lambda size: abs(math.log(size / own)))
+        fastest = max(allowed, key=self._worth)
+        if self._noise_scale is None and chosen not in (own, fastest):
+            self._say(chosen, f"and within {format_percent(1 - NEAR_BEST, 0)} of batch {fastest}, which is larger")
         return sorted((size for size in allowed if own < size <= chosen or size == chosen != own), reverse=True)
+
+    def _say(self, size: int, more: str) -> None:
+        """Add to what came of a size."""
+        attempts = self._findings.attempts
+        for number, attempt in enumerate(attempts):
+            if attempt.side == "batch" and attempt.change == f"batch_size={size}":
+                attempts[number] = msgspec.structs.replace(attempt, outcome=f"{attempt.outcome}, {more}")
 
     def _is_allowed(self, size: int) -> bool:
         low, high = self._goal.batch_range or (1, size)
