@@ -101,7 +101,7 @@ class LossLook:
         parts = math.lcm(self._goal.baseline.settings.accumulation_steps, settings.accumulation_steps)
         if self._steps is None or self._size is None:
             own = self._goal.baseline.settings.batch_size
-            self._size = own if self._purse.is_compiled else losses_batch(own, parts)
+            self._size = own if self._purse.prices.is_compiled else losses_batch(own, parts)
             self._steps = self._purse.loss_steps(TRIALS_IF_NOT)
         template = self._trials.of(self._goal.baseline)
         # Decoders differ in single pixels, which is enough for training to go another way: all learn from the same.

@@ -187,10 +187,10 @@ class StepSearch:
 
     def _takes_too_long(self, candidate: Candidate) -> str | None:
         """A switch that usually gains little may take little of the time."""
-        budget, seconds = self._purse.budget_seconds, self._purse.cost("pair")
+        budget, seconds = self._purse.budget_seconds, self._purse.prices.cost("pair")
         is_part_of_held = candidate.value == COMPILED and self._findings.held.settings.compile == GRAPHS
         may_gain_much = candidate.switch in BEFORE_DATA and not is_part_of_held
-        if may_gain_much or not self._purse.is_compiled:
+        if may_gain_much or not self._purse.prices.is_compiled:
             return None
         if budget is None or seconds <= SMALL_SHARE * budget:
             return None
@@ -245,20 +245,22 @@ class StepSearch:
         if settings.compile in ("none", self._findings.held.settings.compile):
             return losses
         waits = self._trials.has_data and waiting_gain(self._findings, self._findings.held) >= BOUND_BY_DATA
-        loading = RUNS_FOR_DATA * (self._purse.compiled_seconds + self._purse.cost("feed")) if waits else 0.0
-        if self._purse.is_compiled:
+        loading = (
+            RUNS_FOR_DATA * (self._purse.prices.compiled_seconds + self._purse.prices.cost("feed")) if waits else 0.0
+        )
+        if self._purse.prices.is_compiled:
             return losses + loading
         # With resident data a round is short, and starting compiled code is much of it.
-        rounds = 0.0 if self._trials.has_data else FEWEST_ROUNDS * self._purse.compiled_seconds
-        return losses + self._purse.compiling_seconds + loading + rounds
+        rounds = 0.0 if self._trials.has_data else FEWEST_ROUNDS * self._purse.prices.compiled_seconds
+        return losses + self._purse.prices.compiling_seconds + loading + rounds
 
     def _losses_seconds(self, members: tuple[Candidate, ...], compiled: bool) -> float:
         """What they will take beyond what is kept for them. Of a compiled step they are looked at at its own batch."""
         kept = self._purse.kept_for_losses()
-        is_dearer = not kept or compiled != self._purse.is_compiled
+        is_dearer = not kept or compiled != self._purse.prices.is_compiled
         if not any(member.changes_arithmetic for member in members) or not is_dearer:
             return 0.0
-        return max(0.0, TRIALS_IF_ALIKE * self._purse.losses_cost(compiled) - kept)
+        return max(0.0, TRIALS_IF_ALIKE * self._purse.prices.losses_cost(compiled) - kept)
 
     def _without(self, member: Candidate) -> Trying[None]:
         """What came in together with another must pay by itself. One pair says: it is about a change less, no gain."""

@@ -62,7 +62,7 @@ def know_the_noise(hunt: Hunt) -> Trying[None]:
 
 def _affords_another(hunt: Hunt, records: list[TrialRecord]) -> bool:
     """One that failed would fail again."""
-    following = SIZES_TO_FOLLOW * hunt.purse.cost("speed")
+    following = SIZES_TO_FOLLOW * hunt.purse.prices.cost("speed")
     return records[-1].measurement is not None and hunt.purse.affords("noise", extra_seconds=following)
 
 
@@ -88,7 +88,7 @@ def _seconds(hunt: Hunt) -> float:
     budget = hunt.purse.budget_seconds
     if budget is None:
         return math.inf
-    left = hunt.purse.spare() - SIZES_TO_FOLLOW * hunt.purse.cost("speed")
+    left = hunt.purse.spare() - SIZES_TO_FOLLOW * hunt.purse.prices.cost("speed")
     return min(NOISE_SHARE * budget, left)
 
 

@@ -211,7 +211,7 @@ class SupplySearch:
 
     def _affords_probe(self, setup: Setup) -> bool:
         """A probe is only worth its time if a run end to end can follow."""
-        if self._purse.affords_feed(setup, forecast_seconds(self._findings, setup), self._purse.cost("probe")):
+        if self._purse.affords_feed(setup, forecast_seconds(self._findings, setup), self._purse.prices.cost("probe")):
             return True
         self._findings.note_untried(unprobed(setup, self._findings.held, None))
         return False
