@@ -40,7 +40,7 @@ from traindyno.search.switches.trying import compare
 
 WORTH_ADOPTING = 1.01
 TIME_TO_SPARE = 0.5
-"""Of the budget."""
+"""Of the budget: so much must be left for more pairs than usual."""
 RUNS_FOR_DATA = 3
 """End to end, for the loader that a faster step needs."""
 BESIDE_PRECISION = ("memory_format", "tf32")
@@ -244,15 +244,14 @@ class StepSearch:
         losses = self._losses_seconds(members, compiled=settings.compile != "none")
         if settings.compile in ("none", self._findings.held.settings.compile):
             return losses
+        prices = self._purse.prices
         waits = self._trials.has_data and waiting_gain(self._findings, self._findings.held) >= BOUND_BY_DATA
-        loading = (
-            RUNS_FOR_DATA * (self._purse.prices.compiled_seconds + self._purse.prices.cost("feed")) if waits else 0.0
-        )
-        if self._purse.prices.is_compiled:
+        loading = RUNS_FOR_DATA * (prices.compiled_seconds + prices.cost("feed")) if waits else 0.0
+        if prices.is_compiled:
             return losses + loading
         # With resident data a round is short, and starting compiled code is much of it.
-        rounds = 0.0 if self._trials.has_data else FEWEST_ROUNDS * self._purse.prices.compiled_seconds
-        return losses + self._purse.prices.compiling_seconds + loading + rounds
+        rounds = 0.0 if self._trials.has_data else FEWEST_ROUNDS * prices.compiled_seconds
+        return losses + prices.compiling_seconds + loading + rounds
 
     def _losses_seconds(self, members: tuple[Candidate, ...], compiled: bool) -> float:
         """What they will take beyond what is kept for them. Of a compiled step they are looked at at its own batch."""
@@ -300,7 +299,7 @@ class StepSearch:
     def _affords_another(self, members: tuple[Candidate, ...], tried: Tried) -> bool:
         """As long as the last one at most, and the losses to look at in the end.
 
-        What the usual number leaves open is looked at again only where most of the time is left: other switches wait.
+        What the usual number leaves open is looked at again only where half of the time is left: other switches wait.
         """
         _, last = self._findings.log[-1]
         losses = self._losses_seconds(members, compiled=last.spec.settings.compile != "none")
