@@ -148,6 +148,13 @@ def test_energy_and_counters_are_read_from_the_driver(fake_nvml: Any, card: Card
     assert sample.throttle_counters == {"power cap": 5_000, "thermal slowdown": 5_000, "thermal software slowdown": 77}
 
 
+def test_counters_are_asked_for_now_and_then_for_they_forget_nothing(fake_nvml: Any, card: Card) -> None:
+    reader = NvmlReader(fake_nvml(card(nvmlDeviceGetTotalEnergyConsumption=2_000)), {})
+    readings = taken(Readings(reader, 0), None, [float(at) for at in range(11)]).readings
+    assert [reading.at for reading in readings if reading.energy_joules is not None] == [0.0, 5.0, 10.0]
+    assert all(reading.sm_clock_mhz is not None for reading in readings)
+
+
 def test_an_old_driver_without_counters_leaves_them_unknown(fake_nvml: Any, card: Card) -> None:
     sample = NvmlReader(fake_nvml(card()), {}).sample(0, counters=True)
     assert sample is not None

@@ -16,6 +16,8 @@ from traindyno.machine.process_tree import ProcessTree
 
 INTERVAL_SECONDS = 1.0
 FOREIGN_PROCESSES_EVERY_READINGS = 5
+COUNTERS_EVERY_READINGS = 5
+"""Energy and throttling are counted by the driver, which takes long to tell and forgets nothing in between."""
 # A kernel that hardly counts CPU time, as in some sandboxes, does not tell who is busy.
 LEAST_COUNTED = 0.5
 
@@ -95,7 +97,8 @@ class Readings:
         if tree is not None:
             tree.look()
         own, other = self._shares(now, tree)
-        sample = None if self._index is None else self._reader.sample(self._index, counters=True)
+        counters = len(self._readings) % COUNTERS_EVERY_READINGS == 0
+        sample = None if self._index is None else self._reader.sample(self._index, counters=counters)
         sample = sample or GpuSample(index=self._index or 0)
         return Reading(
             at=now,
