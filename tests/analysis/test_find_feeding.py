@@ -160,7 +160,9 @@ def test_a_step_taken_apart_that_agrees_with_the_runs_is_told() -> None:
     assert not any("runs end to end are told alone" in verdict for verdict in found.verdicts)
 
 
-def answer_on_gpu(step_alone: float, fed_seconds: float, anatomy_seconds: float, waiting: float) -> FindAnswer:
+def answer_on_gpu(
+    step_alone: float, fed_seconds: float, anatomy_seconds: float, waiting: float, transfer_seconds: float = 1e-9
+) -> FindAnswer:
     """A search on a GPU at its baseline of four workers, whose runs and whose step taken apart take that long."""
 
     def shaped(record: TrialRecord) -> TrialRecord:
@@ -178,7 +180,7 @@ def answer_on_gpu(step_alone: float, fed_seconds: float, anatomy_seconds: float,
         return slowed(plain, fed_seconds / told.step_seconds)
 
     goal = goal_of(msgspec.structs.replace(BASELINE, num_workers=4))
-    return answer_of(goal, search(goal, "transfer_seconds=1e-9", tamper=shaped)[:3])
+    return answer_of(goal, search(goal, f"transfer_seconds={transfer_seconds}", tamper=shaped)[:3])
 
 
 def test_on_a_gpu_a_step_that_loses_time_without_waiting_is_slower_beside_the_loader() -> None:
@@ -205,6 +207,15 @@ def test_on_a_gpu_a_step_that_waits_as_its_runs_do_is_told() -> None:
     found = answer_on_gpu(step_alone=0.1, fed_seconds=0.15, anatomy_seconds=0.15, waiting=0.33)
     assert found.bound_before == "data: decode"
     assert found.step_before != ()
+
+
+def test_on_a_gpu_a_step_that_waited_less_while_it_was_taken_apart_is_bound_by_its_data_all_the_same() -> None:
+    found = answer_on_gpu(
+        step_alone=0.0374, fed_seconds=0.0472, anatomy_seconds=0.0409, waiting=0.082, transfer_seconds=2e-5
+    )
+    assert found.bound_before == "data: decode"
+    assert found.step_before != ()
+    assert {each.phase: each.share for each in found.step_before}["load"] < 0.1
 
 
 def test_a_search_that_was_cut_does_not_say_that_there_is_nothing_to_change() -> None:

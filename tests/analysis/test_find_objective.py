@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from report.find_documents import OWN, WORKLOAD, baseline, finalist
 from report.machines import bench
 from traindyno.analysis.find.learning import examples_needed, sooner_by, weighed
-from traindyno.analysis.find.training import training_time, with_rate
+from traindyno.analysis.find.training import Trained, training_time, with_rate
 from traindyno.analysis.noise_scale import UNKNOWN_NOISE, NoiseEstimate
 from traindyno.analysis.steps_model import relative_examples, relative_steps
 from traindyno.core.answers import Finalist
@@ -105,15 +105,24 @@ def test_code_that_brings_its_own_optimiser_is_told_the_gain_for_both_kinds() ->
     assert "1.33 for SGD or 1.15 for Adam and its kin (gain rule, noise scale 256)" in found.warnings[0]
 
 
+@pytest.mark.parametrize(("persist", "seconds"), [(True, 5.0 + 9 * 0.2), (False, 5.0)])
+def test_workers_that_stay_begin_every_epoch_but_the_first_with_nothing_ahead(persist: bool, seconds: float) -> None:
+    settings = msgspec.structs.replace(OWN, num_workers=4, persistent_workers=persist)
+    found = finalist("way", WORKLOAD.data, settings, 2000.0)
+    time = training_time(REQUEST, 1000, Trained(baseline(), ()), Trained(found, (), epoch_end_seconds=0.2))
+    assert time is not None
+    assert time.seconds == pytest.approx(seconds)
+
+
 def test_training_goes_on_for_as_many_epochs_as_the_same_loss_should_take() -> None:
     found = weighed(way(512, 2000.0), 256, NOISE)
-    time = training_time(REQUEST, 1000, (baseline(), ()), (found, ()), NOISE)
+    time = training_time(REQUEST, 1000, Trained(baseline(), ()), Trained(found, ()), NOISE)
     assert time is not None
     assert time.epochs_needed == pytest.approx(15.0)
     assert time.seconds == pytest.approx(15.0 * 1000 / 2000)
     assert time.epoch_seconds == pytest.approx(0.5)
     assert time.ci95[0] < 0.9 * time.seconds < 1.1 * time.seconds < time.ci95[1], "by what the noise scale leaves open"
-    plain = training_time(REQUEST, 1000, (baseline(), ()), (found, ()))
+    plain = training_time(REQUEST, 1000, Trained(baseline(), ()), Trained(found, ()))
     assert plain is not None
     assert plain.epochs_needed is None
     assert plain.seconds == pytest.approx(5.0)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traindyno.analysis.cpu_sharing import cpu_level
-from traindyno.analysis.loader_simulation import PipelineModel, simulate
+from traindyno.analysis.loader_simulation import PipelineModel, simulate, simulate_epoch_end
 
 SECONDS = st.floats(1e-4, 1.0)
 WORKERS = st.integers(0, 12)
@@ -174,3 +174,40 @@ def test_uneven_batches_cost_no_less_than_even_ones_of_the_same_mean() -> None:
     mean = statistics.fmean(pattern)
     uneven = step_seconds(4, 0.2, 0.045, load_pattern=tuple(value / mean for value in pattern), asynchronous=True)
     assert uneven >= step_seconds(4, 0.2, 0.045, asynchronous=True) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("workers", "load", "step", "batches", "seconds"),
+    [
+        (4, 0.2, 0.01, 57, 0.171),
+        (4, 0.2, 0.06, 57, 0.203),
+        (8, 0.1, 0.05, 40, 0.098),
+        (15, 0.3, 0.02, 57, 0.303),
+        (1, 0.05, 0.05, 30, 0.052),
+    ],
+)
+def test_the_end_of_an_epoch_costs_what_it_was_seen_to_cost_with_torch_s_own_loader(
+    workers: int, load: float, step: float, batches: int, seconds: float
+) -> None:
+    """Examples that sleep, workers that persist: epochs beside a loader without end, each several times."""
+    model = pipeline(workers, load, step, load_cpu_share=0.0)
+    assert simulate_epoch_end(model, batches) == pytest.approx(seconds, rel=0.08)
+
+
+def test_without_workers_an_epoch_just_goes_on() -> None:
+    assert simulate_epoch_end(pipeline(0, 0.2, 0.1), 10) == 0.0
+
+
+def test_a_device_that_has_steps_queued_does_not_feel_the_first_batch_of_an_epoch() -> None:
+    parts = {"step": 0.1, "asynchronous": True, "transfer": "queued", "cpus": 16}
+    assert simulate_epoch_end(pipeline(4, 0.15, **parts), 100) == pytest.approx(0.0, abs=1e-6)
+    assert simulate_epoch_end(pipeline(4, 0.35, **parts), 100) > 0.1
+
+
+@untimed
+@given(workers=WORKERS, load=SECONDS, step=SECONDS, batches=st.integers(1, 400))
+def test_an_epoch_ends_within_the_time_of_its_longest_wait(
+    workers: int, load: float, step: float, batches: int
+) -> None:
+    ends = simulate_epoch_end(pipeline(workers, load, step, load_cpu_share=0.0), batches)
+    assert 0.0 <= ends <= load + step + 1e-9

@@ -36,6 +36,8 @@ STEP_MILLISECONDS = {
 
 DECODED_ON_GPU_MILLISECONDS = 6.0
 LOADER = "decode_seconds=0.0026,augment_seconds=0.0008,fetch_seconds=0.0001,collate_seconds=0.00003"
+QUICK_LOADER = "decode_seconds=0.0020,augment_seconds=0.0004,fetch_seconds=0.00002,collate_seconds=0.00007"
+"""Another such machine: there a process makes a batch of prepared examples in just the time of the fastest step."""
 STARTING_SECONDS, ARM_SECONDS = 1.5, 0.8
 COMPILING_SECONDS, COMPILED_SECONDS = 55.0, 9.0
 BESIDE_MEASURING_SECONDS = {"anatomy": 16.0, "losses": 2.0, "pair": 1.0}
@@ -46,16 +48,20 @@ EXAMPLES = 16384
 
 
 class ImaginedGpu(SimulatedRunner):
-    """Remembers what was compiled: it is on disk the next time."""
+    """Remembers what was compiled: it is on disk the next time.
 
-    def __init__(self, cpus: int, examples: int = EXAMPLES) -> None:
-        profile = f"cpus={cpus},{LOADER},noise=0.004,examples={examples},transfer_seconds=0.00001"
+    Workers that feed a step take `slower` times as long as the probe of one process says.
+    """
+
+    def __init__(self, cpus: int, examples: int = EXAMPLES, loader: str = LOADER, slower: float = 1.0) -> None:
+        profile = f"cpus={cpus},{loader},noise=0.004,examples={examples},transfer_seconds=0.00001"
         super().__init__(parse_profile(profile))
+        self._slower = slower
         self._compiled: set[Settings] = set()
         self._prepared = False
 
     def run(self, spec: TrialSpec, watcher: Watcher, log_path: None = None) -> TrialRecord:
-        record, compiling = super().run(spec, watcher, log_path), self._compiling_seconds(spec)
+        record, compiling = self._timed(spec, watcher, log_path), self._compiling_seconds(spec)
         told = record.measurement
         if told is not None:
             told = msgspec.structs.replace(told, first_step_seconds=max(compiling))
@@ -63,6 +69,16 @@ class ImaginedGpu(SimulatedRunner):
         if spec.kind == "feed" and told is not None:
             seconds += self._fed_seconds(spec, told.step_seconds)
         return msgspec.structs.replace(record, measurement=told, seconds=seconds)
+
+    def _timed(self, spec: TrialSpec, watcher: Watcher, log_path: None) -> TrialRecord:
+        plain = self._profile
+        if spec.kind == "feed":
+            stages = ("fetch_seconds", "decode_seconds", "augment_seconds", "collate_seconds")
+            longer = {name: self._slower * getattr(plain, name) for name in stages}
+            self._profile = msgspec.structs.replace(plain, **longer)
+        record = super().run(spec, watcher, log_path)
+        self._profile = plain
+        return record
 
     def _step_seconds(self, spec: TrialSpec) -> float:
         settings = spec.settings
@@ -120,9 +136,12 @@ def searched(
     tamper: Tamper = lambda record: record,
     examples: int = EXAMPLES,
     history: Sequence[TrialRecord] = (),
+    loader: str = LOADER,
+    slower: float = 1.0,
 ) -> list[TrialRecord]:
     """Every trial of a search on such a machine, after those of its `history`."""
-    plan, runner, records = plan_of(goal), ImaginedGpu(int(goal.usable_cpus), examples), list(history)
+    runner = ImaginedGpu(int(goal.usable_cpus), examples, loader, slower)
+    plan, records = plan_of(goal), list(history)
     while (proposal := plan.ask(records)) is not None:
         records.append(tamper(runner.run(proposal.spec, Watcher())))
         assert len(records) < 100, "the search does not end"

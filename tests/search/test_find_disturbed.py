@@ -146,3 +146,27 @@ def test_a_gain_that_three_pairs_leave_open_is_looked_at_longer_only_where_time_
     goal = goal_of(has_data=False, budget_seconds=budget_seconds)
     pairs = Counter(record.spec.settings for record in search(goal, tamper=shaken) if record.spec.kind == "pair")
     assert max(pairs.values()) == most
+
+
+def rounds_of(history: list[TrialRecord]) -> set[int]:
+    return {record.spec.repeat for record in history if record.spec.repeat >= FIRST_ROUND}
+
+
+@pytest.mark.parametrize(("budget", "rounds"), [(None, 3), (400.0, 6)])
+def test_rounds_that_differ_are_followed_by_more_while_a_budget_lasts(budget: float | None, rounds: int) -> None:
+    def uneven(record: TrialRecord) -> TrialRecord:
+        changed, number = record.spec.settings.precision == "bf16", record.spec.repeat - FIRST_ROUND
+        factor = (1.0, 1.5, 1.2, 1.4, 1.1, 1.3)[number] if changed and number >= 0 else 1.0
+        return msgspec.structs.replace(slowed(record, factor), seconds=5.0)
+
+    goal = goal_of(budget_seconds=budget)
+    history = search(goal, tamper=uneven)
+    assert len(rounds_of(history)) == rounds
+    answer = answer_of(goal, history)
+    assert answer.recommended.processes == rounds
+    assert sum(record.seconds for record in history) <= (budget or 1e9)
+
+
+def test_rounds_that_agree_leave_the_rest_of_the_budget() -> None:
+    history = search(goal_of(budget_seconds=400.0), tamper=lambda record: msgspec.structs.replace(record, seconds=5.0))
+    assert len(rounds_of(history)) == 3

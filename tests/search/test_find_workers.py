@@ -23,16 +23,16 @@ def test_nothing_is_adopted_without_a_comparison_when_the_step_has_changed(profi
 
 
 def test_workers_that_are_slower_with_the_new_step_are_not_held() -> None:
-    """23 workers are held when the step becomes faster; all other counts are slower with it."""
+    """24 workers are held when the step becomes faster; all other counts are slower with it."""
 
     def slow_others(record: TrialRecord) -> TrialRecord:
         settings, searching = record.spec.settings, record.spec.repeat < FIRST_ROUND
-        others = record.spec.kind == "feed" and settings.precision == "bf16" and settings.num_workers != 23
+        others = record.spec.kind == "feed" and settings.precision == "bf16" and settings.num_workers != 24
         return slowed(record, 5.0) if others and searching else record
 
     goal = goal_of(cpus=24)
     history = search(goal, tamper=slow_others)
-    assert plan_of(goal).findings(history).held.settings.num_workers == 23
+    assert plan_of(goal).findings(history).held.settings.num_workers == 24
 
 
 def test_a_run_beside_nothing_is_not_adopted() -> None:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 
 from traindyno.analysis.intervals import median
-from traindyno.analysis.loader_simulation import Forecast, PipelineModel, simulate
+from traindyno.analysis.loader_simulation import Forecast, PipelineModel, simulate, simulate_epoch_end
 from traindyno.analysis.sustained import sustained
 from traindyno.core.base import Record
 from traindyno.core.loading import Loading
@@ -75,6 +75,10 @@ class LoaderParts(Record, frozen=True):
 
     def forecast(self, settings: Settings, *, alone: bool, cpus: float | None = None) -> Forecast:
         return simulate(self.pipeline(settings, alone=alone, cpus=cpus))
+
+    def epoch_end_seconds(self, settings: Settings, batches: int) -> float:
+        """What an epoch of so many batches takes longer, as its workers begin it with nothing ahead."""
+        return simulate_epoch_end(self.pipeline(settings, alone=False), batches)
 
 
 def measured_seconds(record: TrialRecord) -> float:

@@ -25,6 +25,7 @@ Transfer = Literal["blocking", "queued"]
 _FEWEST_MEASURED = 64
 _FEWEST_MEASURED_UNEVEN = 160
 _RAMP = 8
+_LONG_EPOCH, _EPOCHS = 4, 5
 _Task = tuple[Literal["compute", "until", "batch"], float, float]
 
 
@@ -78,11 +79,29 @@ def simulate(model: PipelineModel) -> Forecast:
     return Forecast(step_seconds=(run.finished[-1] - run.finished[discarded - 1]) / measured)
 
 
+@lru_cache(maxsize=256)
+def simulate_epoch_end(model: PipelineModel, batches: int) -> float:
+    """Seconds that an epoch of so many batches takes longer than as many of a loader without end.
+
+    Workers that stay have nothing to do until the last batch of an epoch has been taken, and then all begin at once.
+    Beyond a few rounds of them the length of the epoch says no more.
+    """
+    if model.num_workers == 0:
+        return 0.0
+    length = max(1, min(batches, _LONG_EPOCH * model.num_workers * model.prefetch_factor + batches % model.num_workers))
+    run = _Run(model, _EPOCHS * length, length)
+    while len(run.finished) < _EPOCHS * length:
+        run.advance()
+    epoch = (run.finished[-1] - run.finished[length - 1]) / (_EPOCHS - 1)
+    return max(0.0, epoch - length * simulate(model).step_seconds)
+
+
 class _Run:
     """The state of one simulation. Busy workers all progress at one rate, so their ends are kept in progress made."""
 
-    def __init__(self, model: PipelineModel, batches: int) -> None:
+    def __init__(self, model: PipelineModel, batches: int, epoch_batches: int | None = None) -> None:
         self.model = model
+        self._epoch_batches = epoch_batches or batches + max(1, model.num_workers) * model.prefetch_factor
         self.finished: list[float] = []
         self._loads = _dealt(model, batches + max(1, model.num_workers) * model.prefetch_factor)
         self._clock = 0.0
@@ -94,8 +113,6 @@ class _Run:
         self._pin_left = 0.0
         self._cpus = CpuSharing(model.cpus, model.load_cpu_share, model.contention)
         self._device_free = 0.0
-        for index in range(model.num_workers * model.prefetch_factor):
-            self._assign(index)
         self._main = self._main_process()
         self._task = next(self._main)
         self._task_left = self._task[1]
@@ -140,12 +157,22 @@ class _Run:
         if model.num_workers == 0:
             yield "compute", self._loads[index], model.load_cpu_share
             return
+        if index % self._epoch_batches == 0:
+            self._begin_epoch(index)
         if index not in self._arrived:
             yield "batch", index, 0.0
         self._arrived.remove(index)
         if model.pin_seconds is None and model.hand_off_seconds:
             yield "compute", model.hand_off_seconds, 1.0
-        self._assign(index + model.num_workers * model.prefetch_factor)
+        following = index + model.num_workers * model.prefetch_factor
+        if following // self._epoch_batches == index // self._epoch_batches:
+            self._assign(following)
+
+    def _begin_epoch(self, first: int) -> None:
+        for index in range(
+            first, first + min(self._epoch_batches, self.model.num_workers * self.model.prefetch_factor)
+        ):
+            self._assign(index)
 
     def _launch(self, index: int) -> Generator[_Task, None, None]:
         """Queue the copy and the step on the device; it does them in order, and `launch_lead` may be waiting."""

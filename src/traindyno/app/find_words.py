@@ -44,7 +44,7 @@ def search_lines(request: FindRequest, *, has_data: bool) -> list[str]:
         f"baseline: {settings.precision} {words}, {source}",
         "1. the baseline as it is, and where its time goes",
         f"2. what that says is slow: {data}the switches of the step{' otherwise' if has_data else ''}{batch}",
-        f"3. the best by turns with the baseline, end to end, in {count_of(request.repeats, 'round')}",
+        f"3. the best by turns with the baseline, end to end, in {count_of(request.repeats, 'round')}, more if they differ",
         *_objective_lines(request),
         *_kept_lines(request),
     ]

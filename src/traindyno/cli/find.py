@@ -73,7 +73,7 @@ from traindyno.core.requests import FindRequest
 )  # fmt: skip
 @click.option(
     "--repeats", type=click.IntRange(1), default=3, show_default=True,
-    help="Rounds of the best with the baseline at the end, at least two; intervals cover how far processes vary.",
+    help="Rounds of the best with the baseline at the end, at least two; up to twice as many where they differ.",
 )  # fmt: skip
 @click.option(
     "--trial-seconds", type=MEASURING, default="3s", show_default=True, metavar="TIME",

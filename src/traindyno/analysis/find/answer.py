@@ -7,11 +7,12 @@ import msgspec
 from traindyno.analysis.find.attempts import UNPROVED, UNSHOWN, left_out_again, not_kept
 from traindyno.analysis.find.choice import Choice, choose, setup_of
 from traindyno.analysis.find.findings import Findings
+from traindyno.analysis.find.forecast import epoch_end_seconds
 from traindyno.analysis.find.offers import offers
 from traindyno.analysis.find.rounds import failures
 from traindyno.analysis.find.steadiness import ran_steadily
 from traindyno.analysis.find.steps import bound_of, contradicts, fed_by, headroom_of, shares_of, step_of
-from traindyno.analysis.find.training import training_time, with_rate
+from traindyno.analysis.find.training import Trained, training_time, with_rate
 from traindyno.analysis.find.verdicts import constraints_of, find_verdicts, margin_words, missed_verdicts
 from traindyno.analysis.probes import examples_in_data, image_size
 from traindyno.core.answers.find import Attempt, Finalist, FindAnswer, TimeSpent
@@ -32,10 +33,9 @@ def conclude_find(
     found = setup_of(choice.recommended)
     before, after = step_of(findings, findings.baseline), step_of(findings, found)
     bounds = (bound_of(findings, findings.baseline), bound_of(findings, found))
-    records = findings.runs(found)
     headroom = headroom_of(fed_by(findings, found), after, contradicts(findings, found))
     examples = request.epoch_examples or examples_in_data(history)
-    trained = (choice.baseline, findings.runs(findings.baseline)), (choice.recommended, records)
+    trained = [_trained(findings, finalist, examples) for finalist in (choice.baseline, choice.recommended)]
     answer = FindAnswer(
         model=request.workload.model,
         mode=request.workload.mode,
@@ -61,7 +61,7 @@ def conclude_find(
         spent=_spent(findings),
         constraints=(*constraints_of(request, findings), *margin_words(request, findings, choice.recommended)),
         offered=offers(request, findings, found),
-        training_time=training_time(request, examples, *trained, findings.noise),
+        training_time=training_time(request, examples, trained[0], trained[1], findings.noise),
         verdicts=find_verdicts(request, findings, choice, bounds),
         image_size=image_size(history),
         simulated=simulated,
@@ -70,6 +70,11 @@ def conclude_find(
         noise_scale_ci95=None if findings.noise is None else findings.noise.ci95,
     )
     return msgspec.structs.replace(answer, verdicts=(*answer.verdicts, *missed_verdicts(answer)))
+
+
+def _trained(findings: Findings, finalist: Finalist, examples: int | None) -> Trained:
+    setup = setup_of(finalist)
+    return Trained(finalist, findings.runs(setup), epoch_end_seconds(findings, setup, examples or 0))
 
 
 def _attempts(findings: Findings, choice: Choice) -> tuple[Attempt, ...]:

@@ -102,6 +102,13 @@ def bet_on(findings: Findings, ratio: float) -> Attempt:
     return Attempt(side="data", change=change, outcome=outcome, adopted=True, ratio=ratio, predicted=True)
 
 
+def enough_workers(findings: Findings, setup: Setup, ratio: float) -> Attempt:
+    """More workers than what is held has, without a run; the last rounds show whether that was right."""
+    change = changes_in_words(setup.changes(findings.held))
+    outcome = "adopted by the simulation: the faster step needs more"
+    return Attempt(side="data", change=change, outcome=outcome, adopted=True, ratio=ratio, predicted=True)
+
+
 def unprobed(setup: Setup, held: Setup, record: TrialRecord | None) -> Attempt:
     change = changes_in_words(setup.changes(held)) or "what an example costs"
     return Attempt(side="data", change=change, outcome=NO_TIME) if record is None else _failed("data", change, record)
@@ -194,7 +201,11 @@ def out_of_time(side: str, change: str) -> Attempt:
 def to_be_judged_again(attempt: Attempt) -> bool:
     """Whether something was left out beside a step that is no longer held."""
     told = attempt.outcome.startswith("not tried") and attempt.trials == 0
-    return told and (attempt.side == "step" or not attempt.outcome.endswith(SHORT_OF_TIME))
+    return told and (attempt.side == "step" or not lacks_time(attempt))
+
+
+def lacks_time(attempt: Attempt) -> bool:
+    return attempt.outcome.endswith(SHORT_OF_TIME)
 
 
 def not_tried(side: str, change: str, why: str) -> Attempt:

@@ -4,6 +4,7 @@ The loader's part is known for a supplier (source and decoder), the step's for i
 from different trials, so that ways to train which never ran can be ruled out.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -22,6 +23,11 @@ BOUND_BY_DATA = 1.1
 
 FASTER_STEP = 1 / 3
 """How much faster a step may become at best, when it is asked whether a faster step would help at all."""
+
+
+HEADROOM = 2.0
+"""How many times as long as it should loading may take without holding up a step on a GPU: workers that are idle cost
+next to nothing there, and a lone one was seen to take 1.5 times as long from one run to the next."""
 
 
 def supplier_of(setup: Setup) -> Supplier:
@@ -94,14 +100,18 @@ def estimates_of(
 ) -> tuple[Estimate, ...] | None:
     """What each worker count should give with the rest as it is; null where too little is known.
 
-    For a step that takes a share of what it takes, runs with the step as it is say nothing.
+    For a step that takes a share of what it takes, runs with the step as it is say nothing. On a GPU, as long as no run
+    says anything, loading counts as slow as it may turn out to be.
     """
     parts = parts_of(findings, setup)
     if parts is None:
         return None
     loads = tuple(record for record in findings.loads.get(supplier_of(setup), ()) if record.measurement is not None)
     fed = tuple(_fed(findings, setup)) if faster == 1.0 else ()
-    known = Known(parts=_with_step(parts, faster), loads=loads, goal=fed, alone=False)
+    parts = _with_step(parts, faster)
+    if parts.asynchronous and not fed:
+        parts = msgspec.structs.replace(parts, overhead=parts.overhead + math.log(HEADROOM))
+    known = Known(parts=parts, loads=loads, goal=fed, alone=False)
     return estimate_counts(known, counts, setup.settings)
 
 
@@ -132,6 +142,12 @@ def step_gain(findings: Findings, loaders: Mapping[Setup, Sequence[int]]) -> flo
     ]
     known = [(now, then) for now, then in foretold if now is not None and then is not None]
     return min(now for now, _ in known) / min(then for _, then in known) if known else 1 / FASTER_STEP
+
+
+def epoch_end_seconds(findings: Findings, setup: Setup, examples: int) -> float:
+    """What the end of an epoch of so many examples should cost where workers stay; nothing where nobody knows."""
+    parts, batches = parts_of(findings, setup), examples // setup.settings.batch_size
+    return 0.0 if parts is None or not batches else parts.epoch_end_seconds(setup.settings, batches)
 
 
 def preparing_seconds(findings: Findings) -> float | None:

@@ -15,6 +15,8 @@ from traindyno.core.setups import Setup
 WAITS = 1.1
 """Where no run tells it, training that should gain so much without waiting is bound by its data."""
 
+MOST = 0.5
+
 NOT_SEEN = "the step was not taken apart"
 SHARED = ", shared with the loader"
 """Follows the bound of a step that hardly waits for its batch, and is slower beside the loader than alone."""
@@ -61,7 +63,8 @@ def bound_of(findings: Findings, setup: Setup) -> str:
     """`compute`, `launch`, `memory`, `transfer`, or `data` with the stage that costs most; `not settled` in doubt.
 
     A CPU tells its own wait, so that its runs end to end say it. On a GPU it is the step taken apart that does, unless
-    it contradicts them. A step that is slower beside its workers than alone has `shared with the loader` after it.
+    it contradicts them, or they lose more of what it lost to its data. A step that is slower beside its workers than
+    alone has `shared with the loader` after it.
     """
     fed, step = fed_by(findings, setup), step_of(findings, setup)
     if fed is not None and (_on_cpu(setup) or step is None):
@@ -69,10 +72,17 @@ def bound_of(findings: Findings, setup: Setup) -> str:
             return UNSETTLED
         bound = DATA if fed.waits else COMPUTE
     elif step is not None:
-        bound = step.bound
+        bound = DATA if fed is not None and _waits_longer(fed, step) else step.bound
     else:
         bound = DATA if waiting_gain(findings, setup) > WAITS else COMPUTE
     return _in_words(findings, setup, bound, fed)
+
+
+def _waits_longer(fed: Feeding, step: AnatomySize) -> bool:
+    """Whether the runs lose more than the trial that took the step apart, in which most of the loss was waiting."""
+    resident = step.batch_size / fed.resident_examples_per_second
+    lost, load = step.step_seconds - resident, step.phases.get("load")
+    return fed.is_settled and fed.waits and load is not None and load.seconds > MOST * lost > 0
 
 
 def _in_words(findings: Findings, setup: Setup, bound: str, fed: Feeding | None) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,11 +20,19 @@ from traindyno.core.requests import FindRequest
 _KINDS: tuple[OptimizerName, OptimizerName] = ("sgd", "adam")
 
 
+class Trained(NamedTuple):
+    """A way to train, its runs, and what the end of an epoch takes where its workers stay."""
+
+    found: Finalist
+    runs: Sequence[TrialRecord]
+    epoch_end_seconds: float = 0.0
+
+
 def training_time(
     request: FindRequest,
     examples: int | None,
-    baseline: tuple[Finalist, Sequence[TrialRecord]],
-    recommended: tuple[Finalist, Sequence[TrialRecord]],
+    baseline: Trained,
+    recommended: Trained,
     noise: NoiseEstimate | None = None,
 ) -> TrainingTime | None:
     """Null where no epochs were asked for, or nobody knows how many examples an epoch has.
@@ -33,9 +42,10 @@ def training_time(
     """
     if request.epochs is None or examples is None:
         return None
-    needed, ends = _needed(recommended[0], request, noise)
-    before = _seconds(request.epochs, examples, _as_told(baseline[0], recommended[0]), baseline[1])
-    after = _seconds(request.epochs * needed, examples, *recommended, (ends[0] / needed, ends[1] / needed))
+    needed, ends = _needed(recommended.found, request, noise)
+    as_told = baseline._replace(found=_as_told(baseline.found, recommended.found))
+    before = _seconds(request.epochs, examples, as_told)
+    after = _seconds(request.epochs * needed, examples, recommended, (ends[0] / needed, ends[1] / needed))
     return TrainingTime(
         epochs=request.epochs,
         examples=examples,
@@ -62,18 +72,14 @@ def _needed(found: Finalist, request: FindRequest, noise: NoiseEstimate | None) 
 
 
 def _seconds(
-    epochs: float,
-    examples: int,
-    found: Finalist,
-    records: Sequence[TrialRecord],
-    open_length: Interval = (1.0, 1.0),
+    epochs: float, examples: int, trained: Trained, open_length: Interval = (1.0, 1.0)
 ) -> tuple[float, Interval]:
-    """All examples at the rate, and the loader's start at every epoch, or once where its workers persist.
+    """All examples at the rate, and the loader's start at every epoch; once where its workers persist, which costs less
+    at the others.
 
     `open_length` says by which factors the number of examples may be another.
     """
-    starts = 1.0 if found.settings["persistent_workers"] else max(1.0, math.ceil(epochs))
-    waiting = starts * _start_up_seconds(records) if found.settings["num_workers"] else 0.0
+    found, waiting = trained.found, _waiting_seconds(max(1, math.ceil(epochs)), trained)
     low, high = found.ci95
     total = epochs * examples
     if open_length != (1.0, 1.0):
@@ -81,6 +87,14 @@ def _seconds(
         low, high = (rate * end for end in ratio_interval(1.0, open_length, 1.0, (low / rate, high / rate))[1])
     slowest = total / low if low > 0 else math.inf
     return total / found.examples_per_second + waiting, (total / high + waiting, slowest + waiting)
+
+
+def _waiting_seconds(epochs: int, trained: Trained) -> float:
+    if not trained.found.settings["num_workers"]:
+        return 0.0
+    start = _start_up_seconds(trained.runs)
+    persist = trained.found.settings["persistent_workers"]
+    return start + (epochs - 1) * (trained.epoch_end_seconds if persist else start)
 
 
 def _start_up_seconds(records: Sequence[TrialRecord]) -> float:

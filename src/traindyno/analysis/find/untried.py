@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from traindyno.analysis.find.attempts import SHORT_OF_TIME
+from traindyno.analysis.find.attempts import lacks_time
 from traindyno.analysis.find.findings import Findings
 from traindyno.core.units import format_seconds
 
@@ -15,9 +15,7 @@ def untried_changes(findings: Findings) -> list[str]:
     tried = {attempt.change for attempt in findings.attempts if attempt.trials}
     return list(
         dict.fromkeys(
-            attempt.change
-            for attempt in findings.attempts
-            if attempt.outcome.endswith(SHORT_OF_TIME) and attempt.change not in tried
+            attempt.change for attempt in findings.attempts if lacks_time(attempt) and attempt.change not in tried
         )
     )
 

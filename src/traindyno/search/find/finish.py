@@ -4,6 +4,7 @@ from traindyno.analysis.find.attempts import NO_MARGIN
 from traindyno.analysis.find.choice import choose, setup_of
 from traindyno.analysis.find.rounds import BASELINE, FEWEST_ROUNDS, FIRST_ROUND, Entry
 from traindyno.analysis.find.simpler import near_equals, predicted_rate
+from traindyno.analysis.intervals import relative_half_width
 from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.giving_up import give_up
 from traindyno.search.find.hunt import Hunt
@@ -15,6 +16,9 @@ OWN_BATCH = "at your batch"
 ANY_BATCH = "with any batch"
 BARELY, ALIKE = 0.95, 1.05
 """How much of what the last round took there must be for a second round, and for further ones."""
+MOST_TIMES = 2
+HARDLY_KNOWN = 0.1
+"""Half the width of the interval of a gain, as a share of it."""
 CLEARLY_FREE = 0.1
 """Memory beyond the margin that need not be asked for."""
 
@@ -44,19 +48,29 @@ def leave_the_margin(hunt: Hunt) -> Trying[None]:
 def last_rounds(hunt: Hunt) -> Trying[None]:
     """Whoever may be recommended, by turns with the baseline, as often as there is time for.
 
-    A second round, without which nothing is confirmed, may come out a little late.
+    A second round, without which nothing is confirmed, may come out a little late. Where rounds differ so much that the
+    gain is hardly known, up to twice as many use what is left of a budget.
     """
     _let_workers_persist(hunt)
     entries = hunt.findings.entries = _entries(hunt)
     if len(entries) == 1:
         return
     repeats = max(FEWEST_ROUNDS, hunt.goal.repeats)
-    for number in range(repeats):
+    for number in range(MOST_TIMES * repeats):
+        if number >= repeats and not _differ(hunt):
+            return
         is_there = all(hunt.purse.has_run(hunt.trials.end_to_end(each.setup, FIRST_ROUND + number)) for each in entries)
         times = ALIKE if number >= FEWEST_ROUNDS else BARELY
         if number > 0 and not is_there and not hunt.purse.affords_round(times):
             return
-        yield from one_round(hunt.trials, entries, number, hunt.goal.seed, repeats)
+        yield from one_round(hunt.trials, entries, number, hunt.goal.seed, max(repeats, number + 1))
+
+
+def _differ(hunt: Hunt) -> bool:
+    """Whether the gain that the rounds show is hardly known, and there is a budget to spend on it."""
+    best = choose(hunt.findings, hunt.goal.batch_range).recommended
+    is_wide = relative_half_width(best.speedup, best.speedup_ci95) > HARDLY_KNOWN
+    return bool(best.changes) and is_wide and hunt.purse.budget_seconds is not None
 
 
 def look_at_result(hunt: Hunt) -> Trying[None]:

@@ -9,7 +9,7 @@ from traindyno.analysis.find.forecast import estimates_of, forecast_seconds
 from traindyno.analysis.find.untried import untried_changes
 from traindyno.analysis.worker_choice import fewest_near_best
 from traindyno.search.find.hunt import Hunt
-from traindyno.search.find.sides import WORTH_SEARCHING, search_sides
+from traindyno.search.find.sides import WORTH_SEARCHING, Sides
 from traindyno.search.find.trials import changed
 from traindyno.search.find.worker_trials import allowed_counts, workers_for
 from traindyno.search.replaying import Trying
@@ -21,7 +21,7 @@ def search_in_a_hurry(hunt: Hunt) -> Trying[None]:
         return
     hunt.findings.attempts.clear()
     hunt.purse.hurries = True
-    yield from search_sides(hunt)
+    yield from Sides(hunt).run()
     if not hunt.findings.has_tried:
         _bet_on_forecast(hunt)
 

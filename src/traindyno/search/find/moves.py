@@ -66,8 +66,9 @@ class StepSearch:
         """What was held and given up by a pair of its own."""
         self._left: list[Candidate] | None = None
         """What has not had its turn; null before the first."""
-        self._too_long: dict[Candidate, Setup] = {}
-        """What there was no time for, on top of what was held then: the rounds of something else may leave more."""
+        self._too_long: dict[Candidate, Setup | None] = {}
+        """What there was no time for, on top of what was held then: the rounds of something else may leave more. Null
+        where it is to be asked again in any case."""
 
     @property
     def is_done(self) -> bool:
@@ -118,6 +119,10 @@ class StepSearch:
         self._left = [*again, *(self._left or [])]
         for each in again:
             del self._too_long[each]
+
+    def ask_again(self) -> None:
+        """There may be more time by now for what took too long."""
+        self._too_long = dict.fromkeys(self._too_long)
 
     def _worth_asking_again(self) -> list[Candidate]:
         return [each for each, held in self._too_long.items() if held != self._findings.held]

@@ -20,9 +20,10 @@ from traindyno.search.find.hurry import search_in_a_hurry
 from traindyno.search.find.losses import LossLook
 from traindyno.search.find.noise import NOISE_RUNS, know_the_noise
 from traindyno.search.find.purse import Purse
-from traindyno.search.find.sides import search_sides, search_sides_again
+from traindyno.search.find.sides import Sides
 from traindyno.search.find.sizes import SizeSearch
 from traindyno.search.find.trials import Trials
+from traindyno.search.find.worker_trials import hold_enough_workers
 from traindyno.search.replaying import Trying, Wanted, proposal_of, replay
 from traindyno.search.strategy import Proposal
 
@@ -98,14 +99,17 @@ def _study(hunt: Hunt) -> Trying[None]:
     yield from hunt.logged("baseline", _look_at_baseline(hunt))
     if hunt.findings.baseline_failure is not None:
         return
-    yield from search_sides(hunt)
+    sides, losses = Sides(hunt), LossLook(hunt)
+    yield from sides.run()
     yield from search_in_a_hurry(hunt)
-    losses = LossLook(hunt)
     yield from hunt.logged("losses", losses.run())
-    yield from search_sides_again(hunt)
-    yield from hunt.logged("losses", losses.run())
+    if not hunt.purse.hurries:
+        yield from sides.run_again()
+        yield from sides.go_on()
+        yield from hunt.logged("losses", losses.run())
     yield from hunt.logged("memory", know_the_step(hunt))
     yield from hunt.logged("memory", leave_the_margin(hunt))
+    hold_enough_workers(hunt)
     if hunt.goal.may_change("batch_size"):
         yield from _search_batch(hunt)
     yield from hunt.logged("last rounds", last_rounds(hunt))

@@ -2,6 +2,7 @@
 
 from traindyno.analysis.find.attempts import not_tried, to_be_judged_again
 from traindyno.analysis.find.forecast import BOUND_BY_DATA, FASTER_STEP, step_gain, waiting_gain
+from traindyno.core.answers.find import Attempt
 from traindyno.core.records import Settings
 from traindyno.core.setups import step_settings
 from traindyno.core.units import format_percent
@@ -19,34 +20,40 @@ MOST_VISITS = 3
 """Of the data: as the baseline has it, for a faster step, and for what came of that."""
 
 
-def search_sides(hunt: Hunt) -> Trying[None]:
-    """Where training is held up first: the data while it waits for them, the step otherwise, by turns."""
-    yield from _Sides(hunt).run()
+class Sides:
+    """Both sides of a search, which remember what they have tried."""
 
-
-def search_sides_again(hunt: Hunt) -> Trying[None]:
-    """With the step that is left after lower precision had to go for its losses; else nothing."""
-    findings = hunt.findings
-    spoilt = any(switch == CHANGES_MOST for switch, _ in findings.spoiling)
-    if not spoilt or findings.held.settings.precision != "fp32":
-        return
-    yield from hunt.logged("memory", know_the_step(hunt))
-    findings.attempts = [each for each in findings.attempts if not to_be_judged_again(each)]
-    yield from _Sides(hunt).run_again()
-
-
-class _Sides:
     def __init__(self, hunt: Hunt) -> None:
         self._hunt, self._findings = hunt, hunt.findings
         self._data, self._step = SupplySearch(hunt), StepSearch(hunt)
         self._visited: set[Settings] = set()
         """Steps for which the data's side was searched."""
+        self._left_out: list[Attempt] = []
+        """What was said of sides that were not searched."""
 
     def run_again(self) -> Trying[None]:
+        """With the step that is left after lower precision had to go for its losses; else nothing."""
+        findings = self._findings
+        spoilt = any(switch == CHANGES_MOST for switch, _ in findings.spoiling)
+        if not spoilt or findings.held.settings.precision != "fp32":
+            return
+        yield from self._hunt.logged("memory", know_the_step(self._hunt))
+        findings.attempts = [each for each in findings.attempts if not to_be_judged_again(each)]
+        self._data, self._step, self._visited = SupplySearch(self._hunt), StepSearch(self._hunt), set()
         yield from self._hunt.logged("step", self._step.begin_again())
         yield from self.run()
 
+    def go_on(self) -> Trying[None]:
+        """What there was no time for: losses may have taken less of it than was kept for them."""
+        self._findings.attempts = [each for each in self._findings.attempts if each not in self._left_out]
+        self._left_out.clear()
+        if self._data.take_up_again():
+            self._visited.discard(self._settings)
+        self._step.ask_again()
+        yield from self.run()
+
     def run(self) -> Trying[None]:
+        """Where training is held up first: the data while it waits for them, the step otherwise, by turns."""
         while True:
             gains = {"data": self._data_gain(), "step": self._step_gain()}
             if max(gains.values()) < WORTH_SEARCHING:
@@ -90,8 +97,12 @@ class _Sides:
         gained = {side: format_percent(max(0.0, gain - 1), 0) for side, gain in gains.items()}
         if self._step.left_over and not self._step.is_done:
             why = f"training waits for its data; a step three times as fast would gain {gained['step']}"
-            self._findings.attempts.append(not_tried("step", self._step.left_over, why))
+            self._leave_out(not_tried("step", self._step.left_over, why))
         searched = self._visited or any(part == "data" for part, _ in self._findings.log)
         if self._hunt.goal.has_data and not searched:
             why = f"training does not wait for its data; without any waiting it would gain {gained['data']}"
-            self._findings.attempts.append(not_tried("data", "workers, decoders and sources", why))
+            self._leave_out(not_tried("data", "workers, decoders and sources", why))
+
+    def _leave_out(self, attempt: Attempt) -> None:
+        self._left_out.append(attempt)
+        self._findings.attempts.append(attempt)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from traindyno.analysis.find.attempts import not_tried, ruled_out, unprobed
+from traindyno.analysis.find.attempts import lacks_time, not_tried, ruled_out, unprobed
 from traindyno.analysis.find.forecast import (
     BOUND_BY_DATA,
     FASTER_STEP,
@@ -69,6 +69,13 @@ class SupplySearch:
             yield from self._prepare(most, faster)
         if self._waits(enough) and (on_gpu := self._decoded_on_gpu()) is not None:
             yield from self._try_later(on_gpu, most, faster)
+
+    def take_up_again(self) -> bool:
+        """Whether there was no time for something, which is forgotten: it may be asked for again."""
+        untried = [each for each in self._findings.attempts if each.side == "data" and lacks_time(each)]
+        self._findings.attempts = [each for each in self._findings.attempts if each not in untried]
+        self._workers.ran_short = False
+        return bool(untried)
 
     def _waits(self, enough: float) -> bool:
         return waiting_gain(self._findings, self._findings.held) > enough

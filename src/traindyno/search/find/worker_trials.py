@@ -1,6 +1,13 @@
 """How many workers: a few counts end to end for one source and decoder, the fewest that suffice in the end."""
 
-from traindyno.analysis.find.attempts import FAR_FASTER, UNCOMPARED, fewer_suffice, out_of_time, tried_end_to_end
+from traindyno.analysis.find.attempts import (
+    FAR_FASTER,
+    UNCOMPARED,
+    enough_workers,
+    fewer_suffice,
+    out_of_time,
+    tried_end_to_end,
+)
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import (
     estimates_of,
@@ -11,7 +18,7 @@ from traindyno.analysis.find.forecast import (
 )
 from traindyno.analysis.find.words import changes_in_words
 from traindyno.analysis.loader_budget import refuse_loader, with_data
-from traindyno.analysis.worker_choice import NextCount, choose_count, next_count, worker_counts
+from traindyno.analysis.worker_choice import NextCount, choose_count, fewest_near_best, next_count, worker_counts
 from traindyno.core.records import TrialRecord
 from traindyno.core.settings_file import SYNTHETIC
 from traindyno.core.setups import Setup, step_settings
@@ -24,6 +31,9 @@ MOST_TRIALS = 4
 """Of worker counts, for one supplier."""
 
 WORTH_ADOPTING = 1.01
+WORTH_HOLDING = 1.03
+"""What the simulation must foretell for more workers to be held without a run."""
+OTHER_NUMBERS = "other numbers of "
 
 
 def allowed_counts(goal: Goal, findings: Findings, setup: Setup) -> tuple[int, ...]:
@@ -54,6 +64,41 @@ def workers_for(setup: Setup) -> str:
     return "workers" if setup.data == SYNTHETIC else f"workers for {setup.data}, decoded by {setup.settings.decoder}"
 
 
+def hold_enough_workers(hunt: Hunt) -> None:
+    """Take the workers that the step needs by now, where there was no time to try them.
+
+    They were chosen for an older step. On a GPU more of them take nothing from the step, and the last rounds show
+    whether it gained.
+    """
+    goal, findings, held = hunt.goal, hunt.findings, hunt.findings.held
+    untried = out_of_time("data", workers_for(held)), out_of_time("data", f"{OTHER_NUMBERS}{workers_for(held)}")
+    is_open = not like_but_workers(findings, held) or any(each in findings.attempts for each in untried)
+    may_change = goal.on_gpu and goal.has_data and goal.may_change("num_workers") and held != goal.baseline
+    if not is_open or not may_change or _more_were_slower(findings, held):
+        return
+    own = held.settings.num_workers
+    estimates = estimates_of(findings, held, sorted({own, *allowed_counts(goal, findings, held)}))
+    if not estimates:
+        return
+    best, now = fewest_near_best(estimates), next(each for each in estimates if each.num_workers == own)
+    if best.num_workers > own and now.seconds >= WORTH_HOLDING * best.seconds:
+        setup = changed(held, {"num_workers": best.num_workers})
+        findings.attempts = [each for each in findings.attempts if each not in untried]
+        findings.attempts.append(enough_workers(findings, setup, now.seconds / best.seconds))
+        findings.held = setup
+
+
+def _more_were_slower(findings: Findings, setup: Setup) -> bool:
+    """Whether, with any step, more workers than these were slower than these, or fewer."""
+    own, supplier = setup.settings.num_workers, supplier_of(setup)
+    for more in (each for each in findings.feeds if supplier_of(each) == supplier and each.settings.num_workers > own):
+        slow = findings.rate(more)
+        rates = [findings.rate(each) for each in like_but_workers(findings, more) if each.settings.num_workers <= own]
+        if slow and any(rate and rate.step_seconds * WORTH_HOLDING < slow.step_seconds for rate in rates):
+            return True
+    return False
+
+
 class WorkerTrials:
     """Improves what is held by its worker count."""
 
@@ -74,7 +119,7 @@ class WorkerTrials:
             tried, alone = changed(setup, {"num_workers": following.num_workers}), following.how == "load"
             first = tried if alone or self._is_comparable(tried) else self._findings.held
             if not self._purse.affords_feed(first, forecast_seconds(self._findings, first)):
-                others = "" if left == most else "other numbers of "
+                others = "" if left == most else OTHER_NUMBERS
                 self._findings.note_untried(out_of_time("data", f"{others}{workers_for(setup)}"))
                 self.ran_short = True
                 break
