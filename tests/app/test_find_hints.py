@@ -1,10 +1,12 @@
 """What a search proposes to type next."""
 
 import shlex
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import msgspec
+import pytest
 
 from report.find_documents import find_answer, find_document, free_batch, nothing_gained
 from traindyno.app.context import Context
@@ -54,3 +56,15 @@ def test_a_batch_that_was_not_shown_to_be_faster_is_not_proposed() -> None:
 
 def test_where_nothing_looks_faster_nothing_is_proposed() -> None:
     assert hint_of(ended_with()) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "more"), [(None, ""), (Path("my settings.toml"), " --export-toml 'my settings.toml'")]
+)
+@pytest.mark.parametrize("cut", ["budget", "interrupted"])
+def test_a_search_that_was_cut_goes_on_with_the_file_that_was_asked_for(cut: str, path: Path | None, more: str) -> None:
+    commands = {"longer_command": "longer", "resume_command": "resume"}
+    study: Any = SimpleNamespace(cut=cut, **commands)
+    request = msgspec.convert(find_document().request, FindRequest)
+    hint = find_hint(study, request, find_answer(), Context(store="sqlite://", name=None), path)
+    assert hint == ("longer" if cut == "budget" else "resume") + more

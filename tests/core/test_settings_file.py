@@ -93,6 +93,16 @@ def test_what_is_written_is_read_back(file: SettingsFile) -> None:
     assert parse_settings_file(format_settings_file(file), "my.toml") == file
 
 
+def test_data_of_a_job_s_own_code_have_no_name_in_its_file() -> None:
+    own = Setup(data="synthetic:", settings=Settings(batch_size=64))
+    workload = WorkloadSpec(model="train.py:workload")
+    file = SettingsFile(settings=written(own.settings), workload=workload, baseline=own)
+    text = format_settings_file(file)
+    assert "synthetic" not in text
+    assert "# What the settings were found for, with its own data; another may want others." in text
+    assert parse_settings_file(text, "my.toml") == file
+
+
 @given(FILES)
 def test_the_text_is_toml_in_utf_8(file: SettingsFile) -> None:
     text = format_settings_file(file)

@@ -23,14 +23,15 @@ def find_hint(
     study: Study, request: FindRequest, answer: FindAnswer, context: Context, settings_path: Path | None
 ) -> str | None:
     """The next command, if there is one that fits the answer."""
+    toml = "" if settings_path is None else f" --export-toml {shlex.quote(str(settings_path))}"
     if study.cut is not None:
-        return study.longer_command if study.cut == "budget" else study.resume_command
+        return f"{study.longer_command if study.cut == 'budget' else study.resume_command}{toml}"
     if (proof := proving_command(study, request, answer)) is not None:
         return proof
     if answer.recommended.changes:
         return _verify(study, request, context, settings_path)
     if any(attempt.outcome == NO_TIME for attempt in answer.attempts):
-        return study.longer_command
+        return f"{study.longer_command}{toml}"
     if answer.objective == "throughput" and (allowed := _other_batch(study, request, answer)) is not None:
         return allowed
     return _more_rounds(study, request, answer)

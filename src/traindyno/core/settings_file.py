@@ -47,7 +47,8 @@ def parse_settings_file(text: str, name: str) -> SettingsFile:
     source = checked_table(tables["source"], SOURCE, f"{name}, [source]", _home_of)
     gain = _checked_gain(checked_table(tables["gain"], GAIN, f"{name}, [gain]", _home_of), f"{name}, [gain]")
     data = source.get("data")
-    baseline = _baseline(tables["baseline"], settings, data, f"{name}, [baseline]")
+    implied = _implied_data(tables["workload"]) if data is None else data
+    baseline = _baseline(tables["baseline"], settings, implied, f"{name}, [baseline]")
     workload = _workload(tables["workload"], baseline.data if baseline else data, f"{name}, [workload]")
     return SettingsFile(
         settings=settings,
@@ -101,18 +102,36 @@ def format_settings_file(file: SettingsFile) -> str:
         "\n".join(f"# {line}" for line in head_lines(file)),
         _table("settings", _in_order(_without_device(file.settings)), None, baseline_beside(file)),
         _table("source", _source_fields(file), "Where the examples come from."),
-        _table("workload", _fields(file.workload), "What the settings were found for; another may want others."),
-        _table("baseline", _baseline_fields(file.baseline), "What they were compared with."),
+        _table("workload", _named(file, _fields(file.workload)), _workload_comment(file)),
+        _table("baseline", _named(file, _baseline_fields(file.baseline)), "What they were compared with."),
         _table("gain", _gain_fields(file), gain_comment(file)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _source_fields(file: SettingsFile) -> dict[str, Any]:
-    """Data of the user's own code comes with the code, and has no name of its own."""
-    workload = file.workload
-    unnamed = workload is not None and workload.runs_user_code and file.data == SYNTHETIC
-    return {} if unnamed else {"data": file.data}
+    return _named(file, {"data": file.data})
+
+
+def _named(file: SettingsFile, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields without data of the user's own code, which comes with the code and has no name of its own."""
+    return {name: value for name, value in fields.items() if name != "data" or not _is_own(file, value)}
+
+
+def _is_own(file: SettingsFile, data: str | None) -> bool:
+    is_unnamed = data == SYNTHETIC and file.data in (None, SYNTHETIC)
+    return is_unnamed and file.workload is not None and file.workload.runs_user_code
+
+
+def _workload_comment(file: SettingsFile) -> str:
+    own = file.workload is not None and _is_own(file, file.workload.data)
+    return f"What the settings were found for{', with its own data' if own else ''}; another may want others."
+
+
+def _implied_data(workload: dict[str, Any]) -> str | None:
+    """Of a job that brings its own data, which are not named."""
+    model = workload.get("model")
+    return SYNTHETIC if isinstance(model, str) and WorkloadSpec(model=model).runs_user_code else None
 
 
 def _with_settings(content: dict[str, Any], name: str) -> dict[str, Any]:
