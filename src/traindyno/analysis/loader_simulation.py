@@ -83,8 +83,9 @@ def simulate(model: PipelineModel) -> Forecast:
 def simulate_epoch_end(model: PipelineModel, batches: int) -> float:
     """Seconds that an epoch of so many batches takes longer than as many of a loader without end.
 
-    Workers that stay have nothing to do until the last batch of an epoch has been taken, and then all begin at once.
-    Beyond a few rounds of them the length of the epoch says no more.
+    Workers that stay have nothing to do until the last batch of an epoch has been taken, and then all begin at once. An
+    accelerator is waited for before, as by whoever reads the epoch's loss. Beyond a few rounds of the workers the
+    length of the epoch says no more.
     """
     if model.num_workers == 0:
         return 0.0
@@ -158,6 +159,8 @@ class _Run:
             yield "compute", self._loads[index], model.load_cpu_share
             return
         if index % self._epoch_batches == 0:
+            if index and model.asynchronous:
+                yield "until", max(self._clock, self._device_free), 0.0
             self._begin_epoch(index)
         if index not in self._arrived:
             yield "batch", index, 0.0
