@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,9 @@ import find_peer
 import results
 import traindyno
 from find_case import COMMON_WORKERS, JOBS, Case, grid
-from traindyno.analysis.find.rates import Rate, faster_by, sustained
+from traindyno.analysis.find.rates import faster_by
 from traindyno.analysis.find.rounds import finalists
+from traindyno.analysis.sustained import Rate, sustained
 from traindyno.app.context import Context
 from traindyno.app.soak import soak
 from traindyno.core.answers import FindAnswer, SoakAnswer
@@ -315,13 +317,14 @@ def main() -> None:
         rows.append(row := {**name, **shape, "baseline": msgspec.to_builtins(case.baseline)})
     kind = "cpu" if options.device == "cpu" else "gpu"
 
-    def keep() -> None:
+    def keep(part: str) -> None:
+        row.setdefault("measured", {})[part] = results.stamp()
         results.write(options.out, f"find_{kind}", {"rows": rows})
 
     works = {"find": search, "grid": fill, "train": train, "peer": peer}
     try:
         for part in (part for part in PARTS if part in options.parts):
-            works[part](case, row, keep)
+            works[part](case, row, partial(keep, part))
     except TraindynoError as error:
         raise SystemExit(f"{error} ({error.hint})") from None
     finally:

@@ -56,13 +56,24 @@ def command_line() -> str:
     return " ".join(word for word in words if word != "--out" or not next(words))
 
 
+def stamp() -> dict[str, Any]:
+    """When and on what a part of a result was measured, where parts come from several runs."""
+    facts = collect()
+    gpus = [gpu.uuid for gpu in facts.gpus]
+    return {"date": now(), "command": command_line(), "cpu_model": facts.cpu_model, "gpus": gpus}
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 def write(folder: Path, name: str, result: dict[str, Any]) -> Path:
     """Write the result and say where it is."""
     machine = {key: value for key, value in plain(collect()).items() if key != "hostname"}
     document = {
         "benchmark": name,
         "command": command_line(),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "date": now(),
         "machine": machine,
         **result,
     }
