@@ -15,7 +15,7 @@ from traindyno.analysis.noise_scale import NoiseEstimate
 from traindyno.analysis.switch_candidates import Candidate, names_of, value_words
 from traindyno.core.answers.find import Attempt
 from traindyno.core.records import Failure, Settings, TrialRecord
-from traindyno.core.setups import Setup
+from traindyno.core.setups import Setup, step_settings
 
 UNSHOWN = "the last rounds did not show the gain"
 NOISE = "the noise scale of the gradients"
@@ -58,6 +58,20 @@ def _beside_a_forecast(findings: Findings, setup: Setup, attempt: Attempt) -> At
     if ratio is None or ratio < FAR_FASTER:
         return msgspec.structs.replace(attempt, outcome=UNCOMPARED)
     return msgspec.structs.replace(attempt, outcome="adopted", adopted=True, ratio=ratio, predicted=True)
+
+
+def uncompared(findings: Findings) -> list[Setup]:
+    """What ran with the step as it is, and with nothing to be compared with."""
+    step = step_settings(findings.held.settings)
+    told = {attempt.change for attempt in findings.attempts if attempt.outcome == UNCOMPARED}
+    ran = [other for other in findings.feeds if step_settings(other.settings) == step and findings.rate(other)]
+    return [other for other in ran if changes_in_words(other.changes(findings.held)) in told]
+
+
+def rather_what_ran(attempt: Attempt, ratio: float) -> Attempt:
+    """Something uncompared that is held in the end; the ratio is to what the other should take."""
+    outcome = "adopted: what was held has not run with this step, and should be slower"
+    return msgspec.structs.replace(attempt, outcome=outcome, adopted=True, ratio=ratio, predicted=True)
 
 
 def fewer_suffice(findings: Findings, setup: Setup) -> Attempt:

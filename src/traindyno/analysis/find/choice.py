@@ -29,6 +29,16 @@ class Choice(Record, frozen=True):
     near_equal: tuple[Finalist, ...]
     everyone: tuple[Finalist, ...]
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether rounds have shown something to be faster."""
+        return self.recommended.confirmed and bool(self.recommended.changes)
+
+    @property
+    def most_promising(self) -> Finalist:
+        """What is recommended; where that is the baseline, whoever may be once there are more rounds."""
+        return self.recommended if self.recommended.changes else max(self.everyone, key=lambda each: each.worth)
+
 
 def choose(findings: Findings, batch_range: tuple[int, int] | None) -> Choice:
     """By the last rounds; where nobody at the user's batch has run in one, by what ran before."""

@@ -57,11 +57,29 @@ def finalists(entries: Sequence[Entry]) -> tuple[Finalist, ...]:
     repeated = len(baseline.measured) >= FEWEST_ROUNDS
     found = [finalist(baseline, baseline.setup, baseline.measured, (1.0, (1.0, 1.0)), confirmed=repeated)]
     for entry in entries[1:]:
-        gain = faster_by(entry.rates, baseline.rates)
-        if entry.failure is None and gain is not None:
-            confirmed = len(entry.rates.keys() & baseline.rates.keys()) >= FEWEST_ROUNDS
-            found.append(finalist(entry, baseline.setup, entry.measured, gain, confirmed=confirmed))
+        gain, common = faster_by(entry.rates, baseline.rates), entry.rates.keys() & baseline.rates.keys()
+        if entry.failure is not None or gain is None:
+            continue
+        slower = _slower_of_two(entry, baseline) if len(common) == 2 and gain[1][0] <= 1.0 else None
+        if slower is None:
+            found.append(finalist(entry, baseline.setup, entry.measured, gain, confirmed=len(common) >= FEWEST_ROUNDS))
+        else:
+            number, gain = slower
+            found.append(finalist(entry, baseline.setup, [entry.records[number]], gain, confirmed=False))
     return tuple(found)
+
+
+def _slower_of_two(entry: Entry, baseline: Entry) -> tuple[int, tuple[float, Interval]] | None:
+    """The slower of two rounds with its gain, if that is shown within its processes and more than the two differ by.
+
+    The interval of two is thirteen standard errors wide, and may hold 1 where both gained much. That must not say less
+    than the slower one of them would alone.
+    """
+    rounds = {number: faster_by({number: rate}, baseline.rates) for number, rate in entry.rates.items()}
+    gains = sorted((gain, number) for number, gain in rounds.items() if gain is not None)
+    (slower, number), (faster, _) = gains
+    is_clear = slower[1][0] > 1.0 and slower[0] ** 2 > faster[0]
+    return (number, slower) if is_clear else None
 
 
 def failures(entries: Sequence[Entry]) -> Iterator[str]:

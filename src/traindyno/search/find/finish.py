@@ -15,7 +15,7 @@ from traindyno.search.replaying import Trying, Wanted
 OWN_BATCH = "at your batch"
 ANY_BATCH = "with any batch"
 BARELY, ALIKE = 0.95, 1.05
-"""How much of what the last round took there must be for a second round, and for further ones."""
+"""How much of what the last round took there must be for a round without which nothing is shown, and for others."""
 MOST_TIMES = 2
 HARDLY_KNOWN = 0.1
 """Half the width of the interval of a gain, as a share of it."""
@@ -48,8 +48,8 @@ def leave_the_margin(hunt: Hunt) -> Trying[None]:
 def last_rounds(hunt: Hunt) -> Trying[None]:
     """Whoever may be recommended, by turns with the baseline, as often as there is time for.
 
-    A second round, without which nothing is confirmed, may come out a little late. Where rounds differ so much that the
-    gain is hardly known, up to twice as many use what is left of a budget.
+    A round without which nothing is confirmed may come out a little late. Where rounds differ so much that the gain is
+    hardly known, up to twice as many use what is left of a budget.
     """
     _let_workers_persist(hunt)
     entries = hunt.findings.entries = _entries(hunt)
@@ -60,7 +60,8 @@ def last_rounds(hunt: Hunt) -> Trying[None]:
         if number >= repeats and not _differ(hunt):
             return
         is_there = all(hunt.purse.has_run(hunt.trials.end_to_end(each.setup, FIRST_ROUND + number)) for each in entries)
-        times = ALIKE if number >= FEWEST_ROUNDS else BARELY
+        is_shown = number >= FEWEST_ROUNDS and choose(hunt.findings, hunt.goal.batch_range).is_shown
+        times = ALIKE if is_shown else BARELY
         if number > 0 and not is_there and not hunt.purse.affords_round(times):
             return
         yield from one_round(hunt.trials, entries, number, hunt.goal.seed, max(repeats, number + 1))
@@ -68,9 +69,9 @@ def last_rounds(hunt: Hunt) -> Trying[None]:
 
 def _differ(hunt: Hunt) -> bool:
     """Whether the gain that the rounds show is hardly known, and there is a budget to spend on it."""
-    best = choose(hunt.findings, hunt.goal.batch_range).recommended
+    best = choose(hunt.findings, hunt.goal.batch_range).most_promising
     is_wide = relative_half_width(best.speedup, best.speedup_ci95) > HARDLY_KNOWN
-    return bool(best.changes) and is_wide and hunt.purse.budget_seconds is not None
+    return best.speedup > 1.0 and (is_wide or not best.confirmed) and hunt.purse.budget_seconds is not None
 
 
 def look_at_result(hunt: Hunt) -> Trying[None]:

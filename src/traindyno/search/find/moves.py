@@ -87,6 +87,14 @@ class StepSearch:
         """Whether a switch is left that may make the step another one."""
         return self._left is None or any(each.switch in BEFORE_DATA and not takes_back(each) for each in self._left)
 
+    @property
+    def first_look_seconds(self) -> float:
+        """What the partners' pair and their losses take, as long as nothing was tried; they may gain most of all."""
+        together = partners(self._goal) if self._left is None else ()
+        if not together:
+            return 0.0
+        return self._purse.prices.cost("pair") + self._losses_seconds(together, compiled=self._purse.prices.is_compiled)
+
     def improve(self, waits_now: Callable[[], bool]) -> Trying[None]:
         """Try what is left. Once training waits for its data, they come first, and the rest is for another time."""
         if self._left is None:
@@ -305,11 +313,24 @@ class StepSearch:
         """As long as the last one at most, and the losses to look at in the end.
 
         What the usual number leaves open is looked at again only where half of the time is left: other switches wait.
+        Compiling, which may gain most of all, is not given up for it.
         """
         _, last = self._findings.log[-1]
+        if self._leaves_no_time_to_compile(members, last.seconds):
+            return False
         losses = self._losses_seconds(members, compiled=last.spec.settings.compile != "none")
         plenty = self._purse.spare() >= TIME_TO_SPARE * (self._purse.budget_seconds or 0.0)
         return self._purse.spare() >= last.seconds + losses and (plenty or len(tried.pairs) < MOST_PAIRS)
+
+    def _leaves_no_time_to_compile(self, members: tuple[Candidate, ...], seconds: float) -> bool:
+        """Whether there is time now for a step that is compiled, and none after so many seconds."""
+        is_open = "compile" not in {each.switch for each in members} and self._findings.held.settings.compile == "none"
+        left = (each for each in self._left or () if each.switch == "compile" and not takes_back(each))
+        compiled = next(left, None)
+        if compiled is None or not is_open:
+            return False
+        needed = self._purse.prices.cost("pair") + self._extra_seconds((compiled,), self._with((compiled,)))
+        return needed <= self._purse.spare() < needed + seconds
 
     def _judged(
         self, members: tuple[Candidate, ...], tried: Tried, before: int, others: Sequence[Tried], least: float

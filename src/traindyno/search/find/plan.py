@@ -15,6 +15,7 @@ from traindyno.analysis.sustained import sustained
 from traindyno.core.records import Measurement, TrialRecord, TrialSpec
 from traindyno.search.find.finish import know_the_step, last_rounds, leave_the_margin, look_at_result, take_apart
 from traindyno.search.find.goal import Goal
+from traindyno.search.find.holding import hold_enough_workers, hold_what_ran
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.hurry import search_in_a_hurry
 from traindyno.search.find.losses import LossLook
@@ -23,7 +24,6 @@ from traindyno.search.find.purse import Purse
 from traindyno.search.find.sides import Sides
 from traindyno.search.find.sizes import SizeSearch
 from traindyno.search.find.trials import Trials
-from traindyno.search.find.worker_trials import hold_enough_workers
 from traindyno.search.replaying import Trying, Wanted, proposal_of, replay
 from traindyno.search.strategy import Proposal
 
@@ -89,10 +89,7 @@ class FindPlan:
 
 def _confirms(findings: Findings, goal: Goal) -> bool:
     """Whether rounds have shown something to be faster."""
-    if len(findings.entries) < 2:
-        return False
-    recommended = choose(findings, goal.batch_range).recommended
-    return recommended.confirmed and bool(recommended.changes)
+    return len(findings.entries) > 1 and choose(findings, goal.batch_range).is_shown
 
 
 def _study(hunt: Hunt) -> Trying[None]:
@@ -109,6 +106,7 @@ def _study(hunt: Hunt) -> Trying[None]:
         yield from hunt.logged("losses", losses.run())
     yield from hunt.logged("memory", know_the_step(hunt))
     yield from hunt.logged("memory", leave_the_margin(hunt))
+    hold_what_ran(hunt)
     hold_enough_workers(hunt)
     if hunt.goal.may_change("batch_size"):
         yield from _search_batch(hunt)

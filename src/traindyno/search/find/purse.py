@@ -106,10 +106,10 @@ class Purse:
         last = max((record.spec.repeat for record in rounds), default=FIRST_ROUND)
         return self.left(0.0) >= times * sum(record.seconds for record in rounds if record.spec.repeat == last)
 
-    def affords_feed(self, setup: Setup, step_seconds: float | None, before_seconds: float = 0.0) -> bool:
+    def affords_feed(self, setup: Setup, step_seconds: float | None, beside_seconds: float = 0.0) -> bool:
         """Whether a run end to end can be paid for whose steps should take so long, and the last rounds with it."""
         cost = self.prices.feed_seconds(setup, step_seconds)
-        return self.left(self._reserve(self.prices.baseline_seconds + cost)) >= before_seconds + cost
+        return self.left(self._reserve(self.prices.baseline_seconds + cost)) >= beside_seconds + cost
 
     def entries_paid_for(self, setups: Sequence[Setup]) -> int:
         """How many of these ways to train the last rounds can be paid for; the first is the baseline."""

@@ -62,7 +62,8 @@ class Sides:
             if gains["data"] >= BOUND_BY_DATA or gains["data"] >= gains["step"]:
                 self._visited.add(self._settings)
                 brief = gains["step"] >= WORTH_SEARCHING and self._step.may_change_much
-                yield from self._hunt.logged("data", self._data.improve(brief))
+                kept = self._first_look_seconds() if brief else 0.0
+                yield from self._hunt.logged("data", self._data.improve(brief, kept))
                 self._visited.add(self._settings)
             else:
                 yield from self._hunt.logged("step", self._step.improve(self._waits_now))
@@ -85,6 +86,11 @@ class Sides:
         if self._data.has_more:
             return 1 / FASTER_STEP
         return step_gain(self._findings, self._data.loaders(with_later=self._step.may_change_much))
+
+    def _first_look_seconds(self) -> float:
+        """What the step needs for its first look, if a faster one would gain by the loaders that are known already."""
+        known = step_gain(self._findings, self._data.loaders(with_later=False))
+        return self._step.first_look_seconds if known >= WORTH_SEARCHING else 0.0
 
     def _waits_now(self) -> bool:
         """Whether the data come next: not for a step that may soon be another, unless that would gain nothing."""

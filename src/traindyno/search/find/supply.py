@@ -46,10 +46,11 @@ class SupplySearch:
         self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
         self._workers = WorkerTrials(hunt)
 
-    def improve(self, brief: bool = False) -> Trying[None]:
+    def improve(self, brief: bool = False, kept_seconds: float = 0.0) -> Trying[None]:
         """`brief` is enough for a step that is about to become faster: until the one that there is hardly waits, each
-        way tried once, as it would be used for a faster one.
+        way tried once, as it would be used for a faster one. Runs end to end leave the seconds that are kept for it.
         """
+        self._workers.kept_seconds = kept_seconds
         enough, most, faster = (BOUND_BY_DATA, 1, FASTER_STEP) if brief else (WAITS, MOST_TRIALS, 1.0)
         if brief and self._is_soon_prepared() and self._goes_on_to_wait(self._findings.held, enough, faster):
             yield from self._prepare(most, faster)

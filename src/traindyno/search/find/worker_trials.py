@@ -3,10 +3,10 @@
 from traindyno.analysis.find.attempts import (
     FAR_FASTER,
     UNCOMPARED,
-    enough_workers,
     fewer_suffice,
     out_of_time,
     tried_end_to_end,
+    uncompared,
 )
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import (
@@ -18,10 +18,10 @@ from traindyno.analysis.find.forecast import (
 )
 from traindyno.analysis.find.words import changes_in_words
 from traindyno.analysis.loader_budget import refuse_loader, with_data
-from traindyno.analysis.worker_choice import NextCount, choose_count, fewest_near_best, next_count, worker_counts
+from traindyno.analysis.worker_choice import NextCount, choose_count, next_count, worker_counts
 from traindyno.core.records import TrialRecord
 from traindyno.core.settings_file import SYNTHETIC
-from traindyno.core.setups import Setup, step_settings
+from traindyno.core.setups import Setup
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.trials import changed
@@ -31,8 +31,6 @@ MOST_TRIALS = 4
 """Of worker counts, for one supplier."""
 
 WORTH_ADOPTING = 1.01
-WORTH_HOLDING = 1.03
-"""What the simulation must foretell for more workers to be held without a run."""
 OTHER_NUMBERS = "other numbers of "
 
 
@@ -64,41 +62,6 @@ def workers_for(setup: Setup) -> str:
     return "workers" if setup.data == SYNTHETIC else f"workers for {setup.data}, decoded by {setup.settings.decoder}"
 
 
-def hold_enough_workers(hunt: Hunt) -> None:
-    """Take the workers that the step needs by now, where there was no time to try them.
-
-    They were chosen for an older step. On a GPU more of them take nothing from the step, and the last rounds show
-    whether it gained.
-    """
-    goal, findings, held = hunt.goal, hunt.findings, hunt.findings.held
-    untried = out_of_time("data", workers_for(held)), out_of_time("data", f"{OTHER_NUMBERS}{workers_for(held)}")
-    is_open = not like_but_workers(findings, held) or any(each in findings.attempts for each in untried)
-    may_change = goal.on_gpu and goal.has_data and goal.may_change("num_workers") and held != goal.baseline
-    if not is_open or not may_change or _more_were_slower(findings, held):
-        return
-    own = held.settings.num_workers
-    estimates = estimates_of(findings, held, sorted({own, *allowed_counts(goal, findings, held)}))
-    if not estimates:
-        return
-    best, now = fewest_near_best(estimates), next(each for each in estimates if each.num_workers == own)
-    if best.num_workers > own and now.seconds >= WORTH_HOLDING * best.seconds:
-        setup = changed(held, {"num_workers": best.num_workers})
-        findings.attempts = [each for each in findings.attempts if each not in untried]
-        findings.attempts.append(enough_workers(findings, setup, now.seconds / best.seconds))
-        findings.held = setup
-
-
-def _more_were_slower(findings: Findings, setup: Setup) -> bool:
-    """Whether, with any step, more workers than these were slower than these, or fewer."""
-    own, supplier = setup.settings.num_workers, supplier_of(setup)
-    for more in (each for each in findings.feeds if supplier_of(each) == supplier and each.settings.num_workers > own):
-        slow = findings.rate(more)
-        rates = [findings.rate(each) for each in like_but_workers(findings, more) if each.settings.num_workers <= own]
-        if slow and any(rate and rate.step_seconds * WORTH_HOLDING < slow.step_seconds for rate in rates):
-            return True
-    return False
-
-
 class WorkerTrials:
     """Improves what is held by its worker count."""
 
@@ -106,6 +69,8 @@ class WorkerTrials:
         self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
         self.ran_short = False
         """Whether there was no time for a run end to end, so that what is held is what training will be fed by."""
+        self.kept_seconds = 0.0
+        """What runs end to end must leave for something else, beside the last rounds."""
 
     def run(self, setup: Setup, most: int = MOST_TRIALS, faster: float = 1.0) -> Trying[None]:
         """A few counts end to end; on a GPU the loader may be tried alone first, which tells the most of all counts.
@@ -118,10 +83,11 @@ class WorkerTrials:
                 break
             tried, alone = changed(setup, {"num_workers": following.num_workers}), following.how == "load"
             first = tried if alone or self._is_comparable(tried) else self._findings.held
-            if not self._purse.affords_feed(first, forecast_seconds(self._findings, first)):
+            seconds = forecast_seconds(self._findings, first)
+            if not self._purse.affords_feed(first, seconds, self.kept_seconds):
                 others = "" if left == most else OTHER_NUMBERS
                 self._findings.note_untried(out_of_time("data", f"{others}{workers_for(setup)}"))
-                self.ran_short = True
+                self.ran_short = not self._purse.affords_feed(first, seconds)
                 break
             left -= first == tried
             if first != tried:
@@ -161,7 +127,7 @@ class WorkerTrials:
         findings = self._findings
         if setup == findings.held or findings.held in findings.feeds:
             return True
-        if any(supplier_of(other) == supplier_of(setup) for other in self._uncompared()):
+        if any(supplier_of(other) == supplier_of(setup) for other in uncompared(findings)):
             return False
         now, then = forecast_seconds(findings, findings.held), forecast_seconds(findings, setup)
         return now is not None and then is not None and now >= FAR_FASTER * then
@@ -209,16 +175,9 @@ class WorkerTrials:
         if attempt.adopted:
             self._findings.held = setup
 
-    def _uncompared(self) -> list[Setup]:
-        """What ran with the step as it is, and with nothing to be compared with."""
-        findings, step = self._findings, step_settings(self._findings.held.settings)
-        told = {attempt.change for attempt in findings.attempts if attempt.outcome == UNCOMPARED}
-        ran = [other for other in findings.feeds if step_settings(other.settings) == step and findings.rate(other)]
-        return [other for other in ran if changes_in_words(other.changes(findings.held)) in told]
-
     def _judge_uncompared(self) -> None:
         """Now that what is held has run, the runs before it can be compared."""
-        waiting = self._uncompared()
+        waiting = uncompared(self._findings)
         self._findings.attempts = [each for each in self._findings.attempts if each.outcome != UNCOMPARED]
         for setup in waiting:
             self._judge(setup, self._findings.feeds[setup][-1])
