@@ -224,17 +224,34 @@ def peer(case: Case, row: Row, keep: Callable[[], None]) -> None:
     if version is None:
         raise SystemExit(f"{PEER} is not installed: pip install {PEER}==0.3.0 --target FOLDER, and PYTHONPATH=FOLDER")
     found = case.setup(ours(row))
-    words = [str(COMMON_WORKERS), str(case.options.peer_steps), str(PEER_ROUNDS)]
-    done = subprocess.run([sys.executable, find_peer.__file__, *words], check=True, capture_output=True, text=True)
-    told = json.loads(done.stdout.splitlines()[-1])
-    row["peer"] = {"version": version, **told, **by_turns(case, found, told["knobs"])}
+    if "knobs" not in row.get("peer", {}):
+        row["peer"] = {"version": version, **tuned_by_peer(case)}
+        keep()
+    told = row["peer"]
+    told |= by_turns(case, found, told["knobs"])
     keep()
-    gains = {name: row["peer"][name]["speedup"] for name in (PEER, "ours")}
+    ending = "" if told["ended"] else ", after which it was stopped"
     print(
-        f"peer: {PEER} {version} makes the script {gains[PEER]:.2f} times as fast in {told['seconds']:.0f} s, "
-        f"we {gains['ours']:.2f} times in {row['find']['seconds']:.0f} s",
+        f"peer: {PEER} {version} makes the script {told[PEER]['speedup']:.2f} times as fast in "
+        f"{told['seconds']:.0f} s{ending}; we {told['ours']['speedup']:.2f} times in {row['find']['seconds']:.0f} s",
         flush=True,
     )
+
+
+def tuned_by_peer(case: Case) -> Row:
+    """All that it says is passed on but the last line, which is the answer."""
+    options = case.options
+    words = [str(word) for word in (COMMON_WORKERS, options.peer_steps, PEER_ROUNDS, options.peer_seconds)]
+    last = ""
+    with subprocess.Popen([sys.executable, find_peer.__file__, *words], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(last, end="", flush=True)
+            last = line
+    if process.returncode:
+        raise SystemExit(f"{PEER} failed with {process.returncode}")
+    told: Row = json.loads(last)
+    return told
 
 
 def by_turns(case: Case, found: Setup, knobs: Mapping[str, Any]) -> Row:
@@ -292,6 +309,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=4, help="of what takes turns")
     parser.add_argument("--train-seconds", type=float, default=60.0)
     parser.add_argument("--peer-steps", type=int, default=100, help="of each of the peer's trials; 100 is its default")
+    parser.add_argument("--peer-seconds", type=float, default=400.0, help="after which the peer begins no trial")
     parser.add_argument("--stop-after", type=float, help="seconds; the grid's cells begin no later")
     results.continues(parser)
     options = parser.parse_args()

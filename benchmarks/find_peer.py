@@ -1,9 +1,9 @@
 """The job of find.py as it stands in most training scripts, for traindyno and for loadtune; used by find.py.
 
 The job is named by the environment (see `job`), because both import this file by its path. Run as a script it lets
-loadtune tune the job and prints one JSON line: the settings it chose, its trials and its seconds.
+loadtune tune the job, prints its trials, and last one JSON line: the settings it chose, its trials and its seconds.
 
-    python benchmarks/find_peer.py WORKERS STEPS ROUNDS
+    python benchmarks/find_peer.py WORKERS STEPS ROUNDS SECONDS
 """
 
 import json
@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 import time
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 MODEL, FOLDER, SIZE, BATCH = "FIND_MODEL", "FIND_FOLDER", "FIND_IMAGE_SIZE", "FIND_BATCH_SIZE"
@@ -86,30 +86,55 @@ def get_workload() -> Any:
     )
 
 
-def tune(workers: str, steps: str, rounds: str) -> dict[str, Any]:
-    """Through loadtune's own command: each of its trials in a fresh process."""
+class OutOfTime(Exception):
+    """The peer may begin no further trial."""
+
+
+def tune(workers: str, steps: str, rounds: str, most_seconds: str) -> dict[str, Any]:
+    """Through loadtune's own command, each of its trials in a fresh process; it may be stopped between two of them."""
     from loadtune import cli, experiment
 
+    began, trials, run_trial = time.monotonic(), [], experiment.run_trial
+
+    def watched(path: str, knobs: Any, *rest: Any, **named: Any) -> dict[str, Any]:
+        if time.monotonic() - began > float(most_seconds):
+            raise OutOfTime
+        result: dict[str, Any] = run_trial(path, knobs, *rest, **named)
+        trials.append(experiment.Trial(knobs, f"{time.monotonic() - began:.0f}", result))
+        print(f"{trials[-1].reason} s: {result.get('throughput', 0.0):.0f} examples/s, {knobs.label()}", flush=True)
+        return result
+
+    experiment.run_trial = watched
     with tempfile.TemporaryDirectory() as folder:
-        raw = Path(folder) / "raw.json"
         words = ["tune", __file__, "--workers", workers, "--steps", steps, "--warmup", str(WARM_UP_STEPS)]
-        began = time.monotonic()
-        code = cli.main(
-            [*words, "--max-rounds", rounds, "--no-plots", "--save-raw", str(raw), "--out", f"{folder}/report.md"]
-        )
-        seconds = time.monotonic() - began
-        told = json.loads(raw.read_text()) if code == 0 else {"trials": []}
-    trials = [
-        experiment.Trial(experiment.Knobs.from_dict(each["knobs"]), "", each["result"]) for each in told["trials"]
-    ]
-    best = experiment.best_trial(trials)
-    baseline = told.get("baseline", {}).get("throughput")
-    improved = best is not None and baseline is not None and best.throughput > baseline
+        words += ["--max-rounds", rounds, "--no-plots", "--out", f"{folder}/report.md"]
+        try:
+            code = cli.main(words)
+        except OutOfTime:
+            code = None
+    if code or not trials or not trials[0].ok:
+        raise SystemExit(f"loadtune failed with {code}: {trials[0].result if trials else 'no trial was run'}")
+    return {"seconds": time.monotonic() - began, "ended": code is not None, **chosen(trials, int(workers))}
+
+
+def chosen(trials: Sequence[Any], workers: int) -> dict[str, Any]:
+    """The first trial is the baseline. By loadtune's own rule; what it found no better than that is not chosen."""
+    from loadtune import experiment
+
+    baseline, best = trials[0], experiment.best_trial(trials[1:])
+    improved = best is not None and best.throughput > baseline.throughput
     return {
-        "seconds": seconds,
-        "trials": len(trials),
-        "knobs": best.knobs.to_dict() if best is not None and improved else {"num_workers": int(workers)},
-        "own_baseline_examples_per_second": baseline,
+        "trials": [
+            {
+                "ended_after_seconds": float(each.reason),
+                "knobs": each.knobs.to_dict(),
+                "examples_per_second": each.throughput,
+                "error": each.result.get("error"),
+            }
+            for each in trials
+        ],
+        "knobs": best.knobs.to_dict() if best is not None and improved else {"num_workers": workers},
+        "own_baseline_examples_per_second": baseline.throughput,
         "own_best_examples_per_second": None if best is None else best.throughput,
     }
 

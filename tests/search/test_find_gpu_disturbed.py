@@ -41,15 +41,19 @@ def in_round(number: int, factor: float) -> Tamper:
     return tamper
 
 
-@pytest.mark.parametrize(("minutes", "fewest"), [(7, 5), (10, 6)])
+@pytest.mark.parametrize(("minutes", "fewest"), [(7, 4), (10, 6)])
 def test_a_gain_that_one_slow_round_puts_in_doubt_is_looked_at_in_more_of_them(minutes: float, fewest: int) -> None:
-    """Three rounds of which one is three times slower do not show a gain of five; with more it is shown."""
+    """Three rounds of which one is three times slower do not show a gain of five; with more it is shown.
+
+    They leave time for the last look.
+    """
     goal = common(minutes, prepare="prepared:/store")
     history = searched(goal, tamper=in_round(1, 3.0))
     answer = answer_of(goal, history)
     assert rounds(history) >= fewest
     assert answer.recommended.changes["precision"] == "bf16"
-    assert answer.speedup_ci95[0] > 2
+    assert answer.speedup_ci95[0] > 1.9
+    assert answer.step_after is not None
     assert seconds(history) < 60 * minutes
 
 

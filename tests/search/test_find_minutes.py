@@ -90,6 +90,14 @@ def test_more_workers_than_an_older_step_needed_are_held_without_a_run_where_the
     assert answer_of(kept, searched(kept, tamper=soon_known)).recommended.settings["num_workers"] == 4
 
 
+def test_fewer_workers_that_are_as_fast_have_one_line_with_their_run() -> None:
+    answer, _ = found(common(8))
+    (line,) = [each for each in answer.attempts if each.outcome == "adopted: as fast with fewer"]
+    assert [each for each in answer.attempts if each.change == line.change] == [line]
+    assert line.trials == 1
+    assert line.seconds > 0
+
+
 @pytest.mark.parametrize(("minutes", "speedup"), [(3, 1.9), (4, 3), (5, 3)])
 def test_a_step_is_not_compiled_where_no_time_is_left_to_load_for_it(minutes: float, speedup: float) -> None:
     answer, history = found(common(minutes))

@@ -49,7 +49,7 @@ def last_rounds(hunt: Hunt) -> Trying[None]:
     """Whoever may be recommended, by turns with the baseline, as often as there is time for.
 
     A round without which nothing is confirmed may come out a little late. Where rounds differ so much that the gain is
-    hardly known, up to twice as many use what is left of a budget.
+    hardly known, up to twice as many use what the last look leaves of a budget.
     """
     _let_workers_persist(hunt)
     entries = hunt.findings.entries = _entries(hunt)
@@ -60,11 +60,17 @@ def last_rounds(hunt: Hunt) -> Trying[None]:
         if number >= repeats and not _differ(hunt):
             return
         is_there = all(hunt.purse.has_run(hunt.trials.end_to_end(each.setup, FIRST_ROUND + number)) for each in entries)
-        is_shown = number >= FEWEST_ROUNDS and choose(hunt.findings, hunt.goal.batch_range).is_shown
-        times = ALIKE if is_shown else BARELY
-        if number > 0 and not is_there and not hunt.purse.affords_round(times):
+        if number > 0 and not is_there and not _affords(hunt, number, repeats):
             return
         yield from one_round(hunt.trials, entries, number, hunt.goal.seed, max(repeats, number + 1))
+
+
+def _affords(hunt: Hunt, number: int, repeats: int) -> bool:
+    """Whether there is time for this round; for one that was not asked for, with the last look at what is shown."""
+    choice = choose(hunt.findings, hunt.goal.batch_range)
+    if number < FEWEST_ROUNDS or not choice.is_shown:
+        return hunt.purse.affords_round(BARELY)
+    return hunt.purse.affords_round(ALIKE, last_look=setup_of(choice.recommended) if number >= repeats else None)
 
 
 def _differ(hunt: Hunt) -> bool:

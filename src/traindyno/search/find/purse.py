@@ -77,11 +77,14 @@ class Purse:
 
     def affords_last_look(self, setup: Setup) -> bool:
         """Whether a step can be taken apart at the very end, when nothing else is to follow."""
+        return self.left(0.0) >= self._last_look_seconds(setup)
+
+    def _last_look_seconds(self, setup: Setup) -> float:
         least = self.prices.baseline_seconds if setup == self._findings.baseline else 0.0
         before = [record for _, record in self._findings.log if record.spec.kind == "anatomy"]
         is_new = setup.settings.compile != "none" and not any(map(compiles, before))
         starting = self.prices.compiled_seconds if is_new else 0.0
-        return self.left(0.0) >= max(least, self.prices.cost("anatomy")) + starting
+        return max(least, self.prices.cost("anatomy")) + starting
 
     def affords_one_round(self, setup: Setup, step_seconds: float | None) -> bool:
         """Whether a way to train whose steps should take so long can be compared with the baseline once."""
@@ -100,11 +103,14 @@ class Purse:
             >= self.prices.compiling_seconds + self.prices.cost("losses") + self.prices.end_to_end_seconds
         )
 
-    def affords_round(self, times: float) -> bool:
-        """Whether there is time for another round, which takes so many times what the last one took."""
+    def affords_round(self, times: float, last_look: Setup | None = None) -> bool:
+        """Whether there is time for another round, which takes so many times what the last one took, and for a last
+        look at a step, if that is to follow.
+        """
         rounds = [record for _, record in self._findings.log if record.spec.repeat >= FIRST_ROUND]
         last = max((record.spec.repeat for record in rounds), default=FIRST_ROUND)
-        return self.left(0.0) >= times * sum(record.seconds for record in rounds if record.spec.repeat == last)
+        after = 0.0 if last_look is None else self._last_look_seconds(last_look)
+        return self.left(after) >= times * sum(record.seconds for record in rounds if record.spec.repeat == last)
 
     def affords_feed(self, setup: Setup, step_seconds: float | None, beside_seconds: float = 0.0) -> bool:
         """Whether a run end to end can be paid for whose steps should take so long, and the last rounds with it."""

@@ -144,7 +144,7 @@ class WorkerTrials:
         told = [(each.settings.num_workers, rate.examples_per_second, rate.interval) for each, rate in rates.items()]
         fewest = by_count[choose_count(told)]
         if fewest.settings.num_workers < held.settings.num_workers:
-            findings.attempts.append(fewer_suffice(findings, fewest))
+            fewer_suffice(findings, fewest)
             findings.held = fewest
 
     def _load(self, setup: Setup) -> Trying[None]:
