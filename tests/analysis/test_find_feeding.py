@@ -11,7 +11,7 @@ from search.test_find_disturbed import slowed
 from traindyno.analysis.find.feeding import Feeding, feeding_of
 from traindyno.core.anatomy import Anatomy, Phase
 from traindyno.core.answers import FindAnswer
-from traindyno.core.loading import Loading
+from traindyno.core.loading import Decoder, Loading
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Settings, TrialRecord, TrialSpec
 
@@ -161,7 +161,13 @@ def test_a_step_taken_apart_that_agrees_with_the_runs_is_told() -> None:
 
 
 def answer_on_gpu(
-    step_alone: float, fed_seconds: float, anatomy_seconds: float, waiting: float, transfer_seconds: float = 1e-9
+    step_alone: float,
+    fed_seconds: float,
+    anatomy_seconds: float,
+    waiting: float,
+    transfer_seconds: float = 1e-9,
+    decoder: Decoder = "pil",
+    augment_seconds: float = 0.0012,
 ) -> FindAnswer:
     """A search on a GPU at its baseline of four workers, whose runs and whose step taken apart take that long."""
 
@@ -179,8 +185,9 @@ def answer_on_gpu(
         plain = msgspec.structs.replace(record, measurement=msgspec.structs.replace(told, loading=loading))
         return slowed(plain, fed_seconds / told.step_seconds)
 
-    goal = goal_of(msgspec.structs.replace(BASELINE, num_workers=4))
-    return answer_of(goal, search(goal, f"transfer_seconds={transfer_seconds}", tamper=shaped)[:3])
+    goal = goal_of(msgspec.structs.replace(BASELINE, num_workers=4, decoder=decoder))
+    profile = f"transfer_seconds={transfer_seconds},augment_seconds={augment_seconds}"
+    return answer_of(goal, search(goal, profile, tamper=shaped)[:3])
 
 
 def test_on_a_gpu_a_step_that_loses_time_without_waiting_is_slower_beside_the_loader() -> None:
@@ -216,6 +223,15 @@ def test_on_a_gpu_a_step_that_waited_less_while_it_was_taken_apart_is_bound_by_i
     assert found.bound_before == "data: decode"
     assert found.step_before != ()
     assert {each.phase: each.share for each in found.step_before}["load"] < 0.1
+
+
+@pytest.mark.parametrize(("decoding_seconds", "bound"), [(5e-5, "data: decode"), (3e-5, "data: fetch")])
+def test_a_gpu_that_decodes_is_named_where_it_takes_longer_than_all_that_its_workers_do(
+    decoding_seconds: float, bound: str
+) -> None:
+    """Four workers fetch in 37 µs per example."""
+    found = answer_on_gpu(0.1, 0.15, 0.1, 0.0, decoding_seconds, decoder="nvjpeg", augment_seconds=1e-4)
+    assert found.bound_before == bound
 
 
 def test_a_search_that_was_cut_does_not_say_that_there_is_nothing_to_change() -> None:

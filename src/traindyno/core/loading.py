@@ -1,10 +1,11 @@
 """How examples come to the device: what a trial is fed with, and what loading was seen to cost."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from traindyno.core.base import Record
 
 Decoder = Literal["pil", "torchvision", "simplejpeg", "nvjpeg"]
+GPU_DECODER: Final = "nvjpeg"
 Supply = Literal["resident", "cached", "loader"]
 Depth = Literal["bytes", "pixels", "examples"]
 StageName = Literal["fetch", "decode", "augment", "example", "collate"]

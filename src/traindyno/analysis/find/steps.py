@@ -10,6 +10,7 @@ from traindyno.analysis.stall_causes import CAUSE_OF_STAGE
 from traindyno.analysis.stall_verdicts import UNSETTLED
 from traindyno.core.answers import AnatomySize
 from traindyno.core.answers.find import Headroom, StepShare
+from traindyno.core.loading import GPU_DECODER
 from traindyno.core.setups import Setup
 
 WAITS = 1.1
@@ -99,11 +100,16 @@ def _on_cpu(setup: Setup) -> bool:
 
 
 def _costliest(findings: Findings, setup: Setup) -> str | None:
+    """The stage that takes longest per example. Workers share theirs; a GPU that decodes has only itself."""
     probe = findings.probes.get(supplier_of(setup))
-    told = probe.measurement.loading if probe is not None and probe.measurement is not None else None
-    if told is None or not told.stages:
+    told = probe.measurement if probe is not None else None
+    if told is None or told.loading is None or not told.loading.stages:
         return None
-    return CAUSE_OF_STAGE[max(told.stages, key=lambda stage: stage.seconds).stage]
+    workers = max(1, setup.settings.num_workers)
+    costs = {stage.stage: stage.seconds / workers for stage in told.loading.stages}
+    if setup.settings.decoder == GPU_DECODER and told.loading.transfer_seconds is not None:
+        costs["decode"] = told.loading.transfer_seconds / told.batch_size
+    return CAUSE_OF_STAGE[max(costs, key=lambda stage: costs[stage])]
 
 
 def headroom_of(fed: Feeding | None, step: AnatomySize | None, unseen: str | None) -> Headroom:

@@ -20,6 +20,7 @@ from traindyno.analysis.find.forecast import (
     waiting_gain,
 )
 from traindyno.analysis.loader_trials import decodes
+from traindyno.core.loading import GPU_DECODER
 from traindyno.core.setups import Setup
 from traindyno.core.units import format_seconds
 from traindyno.search.find.hunt import Hunt
@@ -29,8 +30,6 @@ from traindyno.search.replaying import Trying, Wanted
 
 WAITS = 1.03
 """Training that would gain less than this without waiting does not wait for data."""
-
-GPU_DECODER = "nvjpeg"
 
 DISAPPOINTS = 1.1
 """What is so many times slower than another should be was foretold wrongly, and the other is tried as well."""
