@@ -18,6 +18,14 @@ def test_a_remark_is_told_once_with_the_sizes_it_was_made_at() -> None:
     assert cautions(records) == ("Batch 32, 64, 128: evaluated on 355 examples.",)
 
 
+def test_where_all_trials_have_one_size_it_is_not_named() -> None:
+    small, *_ = trained(asked(seeds=1), FakeLearner())
+    assert cautions([noted(small, "evaluated on 355 examples", "last.pt is damaged")]) == (
+        "Evaluated on 355 examples.",
+        "last.pt is damaged.",
+    )
+
+
 def test_remarks_about_single_sizes_stay_apart() -> None:
     small, middle, large = trained(asked(seeds=1), FakeLearner())
     records = [noted(small, "odd"), noted(middle), noted(large, "odd", "slow")]

@@ -149,7 +149,7 @@ def test_what_is_as_it_should_be_is_a_remark_of_the_answer_and_no_warning() -> N
     spec = TrialSpec(kind="learn", workload=WorkloadSpec(model="mlp:64"), settings=Settings(batch_size=10))
     measurement = msgspec.structs.replace(measured(100), learning=learning, notes=("a sampler is left out",))
     records = [TrialRecord(spec=spec, outcome=Outcome.OK, seconds=1.0, measurement=measurement)] * 2
-    assert cautions(records) == ("Batch 10: a sampler is left out.",)
+    assert cautions(records) == ("A sampler is left out.",)
     assert remarks(records) == (held_out,)
 
 

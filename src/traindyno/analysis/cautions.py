@@ -97,13 +97,20 @@ def _left_out(records: Sequence[TrialRecord]) -> list[str]:
 
 
 def _notes(records: Sequence[TrialRecord]) -> list[str]:
-    """What the trials themselves noted, each note once with the batch sizes that it was made at."""
+    """What the trials themselves noted, each note once; with its batch sizes where the trials have several."""
     notes: dict[str, set[int]] = {}
     for record in records:
         for note in record.measurement.notes if record.measurement else ():
             notes.setdefault(note, set()).add(record.batch_size)
     told = sorted((sorted(sizes), note) for note, sizes in notes.items())
+    if len({record.batch_size for record in records}) == 1:
+        return [f"{_begun(note)}." for _, note in told]
     return [f"Batch {', '.join(map(str, sizes))}: {note}." for sizes, note in told]
+
+
+def _begun(note: str) -> str:
+    """As a sentence begins, unless it begins with the name of a file or a setting."""
+    return f"{note[:1].upper()}{note[1:]}" if note.partition(" ")[0].isalpha() else note
 
 
 def _failures(records: Sequence[TrialRecord]) -> list[str]:

@@ -57,7 +57,7 @@ def plan_warm(data: Data, seed: int, batch_size: int) -> Warmth:
     sampled = Shuffled(len(data), seed, SAMPLED_EXAMPLES).drawn
     drawn = max(batch_size, WARM_BYTES * len(sampled) // max(1, _stored_bytes(data, sampled)))
     if drawn < len(data):
-        notes = (*notes, f"measured on {drawn} of the {len(data)} examples, so that all of them stay in memory")
+        notes = (*notes, f"measured on {drawn:,} of the {len(data):,} examples, so that all of them stay in memory")
     return Warmth(notes=notes, drawn=min(drawn, len(data)))
 
 
