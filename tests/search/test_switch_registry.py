@@ -136,9 +136,3 @@ def test_an_unknown_switch_is_answered_with_those_there_are() -> None:
 
 def test_skipped_switches_are_not_even_listed() -> None:
     assert "tf32" not in {each.switch for each in find_candidates(situation(), skip=["tf32"])}
-
-
-def test_a_model_of_linear_layers_has_no_images_to_lay_out() -> None:
-    linear = msgspec.structs.replace(situation(), workload=WorkloadSpec(model="mlp:64x64"))
-    assert tried("memory_format", linear) == []
-    assert "no images" in reasons("memory_format", linear)[0]
