@@ -94,14 +94,15 @@ def tune(workers: str, steps: str, rounds: str, most_seconds: str) -> dict[str, 
     """Through loadtune's own command, each of its trials in a fresh process; it may be stopped between two of them."""
     from loadtune import cli, experiment
 
-    began, trials, run_trial = time.monotonic(), [], experiment.run_trial
+    began, run_trial = time.monotonic(), experiment.run_trial
+    trials: list[tuple[float, Any]] = []
 
     def watched(path: str, knobs: Any, *rest: Any, **named: Any) -> dict[str, Any]:
         if time.monotonic() - began > float(most_seconds):
             raise OutOfTime
         result: dict[str, Any] = run_trial(path, knobs, *rest, **named)
-        trials.append(experiment.Trial(knobs, f"{time.monotonic() - began:.0f}", result))
-        print(f"{trials[-1].reason} s: {result.get('throughput', 0.0):.0f} examples/s, {knobs.label()}", flush=True)
+        trials.append((time.monotonic() - began, experiment.Trial(knobs, "", result)))
+        print(f"{trials[-1][0]:.0f} s: {trials[-1][1].throughput:.0f} examples/s, {knobs.label()}", flush=True)
         return result
 
     experiment.run_trial = watched
@@ -112,26 +113,30 @@ def tune(workers: str, steps: str, rounds: str, most_seconds: str) -> dict[str, 
             code = cli.main(words)
         except OutOfTime:
             code = None
-    if code or not trials or not trials[0].ok:
-        raise SystemExit(f"loadtune failed with {code}: {trials[0].result if trials else 'no trial was run'}")
+    if code or not trials or not trials[0][1].ok:
+        raise SystemExit(f"loadtune failed with {code}: {trials[0][1].result if trials else 'no trial was run'}")
     return {"seconds": time.monotonic() - began, "ended": code is not None, **chosen(trials, int(workers))}
 
 
-def chosen(trials: Sequence[Any], workers: int) -> dict[str, Any]:
-    """The first trial is the baseline. By loadtune's own rule; what it found no better than that is not chosen."""
+def chosen(ended: Sequence[tuple[float, Any]], workers: int) -> dict[str, Any]:
+    """Of trials and when they ended, the first is the baseline.
+
+    By loadtune's own rule; what it found no better than that is not chosen.
+    """
     from loadtune import experiment
 
-    baseline, best = trials[0], experiment.best_trial(trials[1:])
+    baseline, *others = [trial for _, trial in ended]
+    best = experiment.best_trial(others)
     improved = best is not None and best.throughput > baseline.throughput
     return {
         "trials": [
             {
-                "ended_after_seconds": float(each.reason),
+                "ended_after_seconds": seconds,
                 "knobs": each.knobs.to_dict(),
                 "examples_per_second": each.throughput,
                 "error": each.result.get("error"),
             }
-            for each in trials
+            for seconds, each in ended
         ],
         "knobs": best.knobs.to_dict() if best is not None and improved else {"num_workers": workers},
         "own_baseline_examples_per_second": baseline.throughput,

@@ -5,6 +5,7 @@ from traindyno.analysis.find.choice import choose, setup_of
 from traindyno.analysis.find.rounds import BASELINE, FEWEST_ROUNDS, FIRST_ROUND, Entry
 from traindyno.analysis.find.simpler import near_equals, predicted_rate
 from traindyno.analysis.intervals import relative_half_width
+from traindyno.core.answers.interval import Interval
 from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.giving_up import give_up
 from traindyno.search.find.hunt import Hunt
@@ -76,8 +77,13 @@ def _affords(hunt: Hunt, number: int, repeats: int) -> bool:
 def _differ(hunt: Hunt) -> bool:
     """Whether the gain that the rounds show is hardly known, and there is a budget to spend on it."""
     best = choose(hunt.findings, hunt.goal.batch_range).most_promising
-    is_wide = relative_half_width(best.speedup, best.speedup_ci95) > HARDLY_KNOWN
-    return best.speedup > 1.0 and (is_wide or not best.confirmed) and hunt.purse.budget_seconds is not None
+    is_open = is_hardly_known(best.speedup, best.speedup_ci95) or (best.speedup > 1.0 and not best.confirmed)
+    return is_open and hunt.purse.budget_seconds is not None
+
+
+def is_hardly_known(speedup: float, interval: Interval) -> bool:
+    """Whether a gain is worth more rounds than were asked for."""
+    return speedup > 1.0 and relative_half_width(speedup, interval) > HARDLY_KNOWN
 
 
 def look_at_result(hunt: Hunt) -> Trying[None]:

@@ -3,7 +3,7 @@
 The last rounds show whether that was right.
 """
 
-from traindyno.analysis.find.attempts import enough_workers, out_of_time, rather_what_ran, uncompared
+from traindyno.analysis.find.attempts import UNCOMPARED, enough_workers, out_of_time, rather_what_ran, uncompared
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import estimates_of, forecast_seconds, like_but_workers, supplier_of
 from traindyno.analysis.find.words import changes_in_words
@@ -27,8 +27,10 @@ def hold_what_ran(hunt: Hunt) -> None:
     fastest = min(rates, key=lambda setup: rates[setup].step_seconds)
     ratio, change = foretold / rates[fastest].step_seconds, changes_in_words(fastest.changes(held))
     if ratio >= WORTH_ADOPTING:
+        waiting = (change, UNCOMPARED)
         findings.attempts = [
-            rather_what_ran(each, ratio) if each.change == change else each for each in findings.attempts
+            rather_what_ran(each, ratio) if (each.change, each.outcome) == waiting else each
+            for each in findings.attempts
         ]
         findings.held = fastest
 
