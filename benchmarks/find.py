@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -228,8 +228,9 @@ def peer(case: Case, row: Row, keep: Callable[[], None]) -> None:
         row["peer"] = {"version": version, **tuned_by_peer(case)}
         keep()
     told = row["peer"]
-    told |= by_turns(case, found, told["knobs"])
-    keep()
+    for gains in by_turns(case, found, told["knobs"]):
+        told |= gains
+        keep()
     ending = "" if told["ended"] else ", after which it was stopped"
     print(
         f"peer: {PEER} {version} makes the script {told[PEER]['speedup']:.2f} times as fast in "
@@ -254,8 +255,8 @@ def tuned_by_peer(case: Case) -> Row:
     return told
 
 
-def by_turns(case: Case, found: Setup, knobs: Mapping[str, Any]) -> Row:
-    """Each in a fresh process, round by round; gains are over the script as it was."""
+def by_turns(case: Case, found: Setup, knobs: Mapping[str, Any]) -> Iterator[Row]:
+    """Each in a fresh process, told after every round; gains are over the script as it was."""
     script, own = f"{find_peer.__file__}:workload", case.setup({"num_workers": COMMON_WORKERS})
     ways: dict[str, tuple[Setup, str | None]] = {
         "script": (own, script),
@@ -268,16 +269,14 @@ def by_turns(case: Case, found: Setup, knobs: Mapping[str, Any]) -> Row:
             record = case.fed(*ways[name], repeat=number)
             assert record.measurement is not None, record.failure
             rates[name][number] = sustained(record.measurement)
-    compared = {name: faster_by(rates[name], rates["script"]) for name in ways}
-    return {
-        name: {
-            "examples_per_second": [rate.examples_per_second for rate in rates[name].values()],
-            "speedup": gain[0],
-            "speedup_ci95": gain[1],
-        }
-        for name, gain in compared.items()
-        if gain is not None
-    }
+        yield {name: gain_of(rates[name], rates["script"]) for name in ways}
+
+
+def gain_of(own: Mapping[int, Rate], base: Mapping[int, Rate]) -> Row:
+    gain = faster_by(own, base)
+    assert gain is not None, "rounds that both took part in"
+    rates = [rate.examples_per_second for rate in own.values()]
+    return {"examples_per_second": rates, "speedup": gain[0], "speedup_ci95": gain[1]}
 
 
 def settings_of(knobs: Mapping[str, Any], device: str) -> dict[str, Any]:

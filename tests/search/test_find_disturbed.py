@@ -159,7 +159,7 @@ def test_rounds_that_differ_are_followed_by_more_while_a_budget_lasts(budget: fl
         factor = (1.0, 1.5, 1.2, 1.4, 1.1, 1.3)[number] if changed and number >= 0 else 1.0
         return msgspec.structs.replace(slowed(record, factor), seconds=5.0)
 
-    goal = goal_of(budget_seconds=budget)
+    goal = goal_of(budget_seconds=budget, cpus=12)
     history = search(goal, tamper=uneven)
     assert len(rounds_of(history)) == rounds
     answer = answer_of(goal, history)

@@ -69,7 +69,7 @@ def soon_known(record: TrialRecord) -> TrialRecord:
 
 
 def test_what_losses_leave_of_the_time_kept_for_them_is_spent_on_what_there_was_none_for() -> None:
-    goal = common(6.5, cpus=8)
+    goal = common(6.5, cpus=10)
     history = searched(goal, tamper=soon_known)
     last = max(number for number, each in enumerate(history) if each.spec.kind == "losses")
     before = {each.change: each.outcome for each in plan_of(goal).findings(history[:last]).attempts}
@@ -225,7 +225,7 @@ def test_what_is_soon_prepared_is_tried_before_other_ways_to_load() -> None:
 
 def test_what_there_was_no_time_for_is_asked_again_once_less_is_to_be_kept() -> None:
     """The rounds of a loader with many workers leave no time to compile, until the data are prepared."""
-    goal = common(6.5, cpus=8, prepare="prepared:/store")
+    goal = common(6.5, cpus=10, prepare="prepared:/store")
     answer, history = found(goal, examples=120_000)
     prepared = next(number for number, each in enumerate(history) if each.spec.workload.data == "prepared:/store")
     before = {each.change: each.outcome for each in plan_of(goal).findings(history[:prepared]).attempts}

@@ -15,6 +15,7 @@ from traindyno.analysis.loader_fit import read_parts
 from traindyno.analysis.loader_parts import LoaderParts
 from traindyno.analysis.sustained import sustained
 from traindyno.analysis.worker_estimates import Estimate, Known, estimate_counts
+from traindyno.core.loading import GPU_DECODER
 from traindyno.core.records import Settings, TrialRecord
 from traindyno.core.setups import Setup, step_settings
 
@@ -141,7 +142,17 @@ def step_gain(findings: Findings, loaders: Mapping[Setup, Sequence[int]]) -> flo
         for setup, counts in loaders.items()
     ]
     known = [(now, then) for now, then in foretold if now is not None and then is not None]
-    return min(now for now, _ in known) / min(then for _, then in known) if known else 1 / FASTER_STEP
+    if not known:
+        return 1 / FASTER_STEP
+    return _falls_short(findings) * min(now for now, _ in known) / min(then for _, then in known)
+
+
+def _falls_short(findings: Findings) -> float:
+    """How many times as long as foretold what is held takes: loader and step that take equally long hold each other up,
+    and a faster step would end that.
+    """
+    measured, foretold = findings.rate(findings.held), forecast_seconds(findings, findings.held)
+    return 1.0 if measured is None or foretold is None else max(1.0, measured.step_seconds / foretold)
 
 
 def epoch_end_seconds(findings: Findings, setup: Setup, examples: int) -> float:
@@ -178,13 +189,23 @@ def _but_workers(settings: Settings) -> tuple[Settings, bool, int]:
 
 
 def _moved_in(findings: Findings, setup: Setup, probe: TrialRecord) -> float:
-    """How many times as long a batch takes to the device as it took in the probe; the same where that is not known."""
+    """How many times as long a batch takes to the device as it took in the probe; the same where that is not known, and
+    where the GPU decodes, which is what takes the time then.
+    """
     pinned, was_pinned = setup.settings.pin_memory, probe.spec.settings.pin_memory
+    if pinned == was_pinned or setup.settings.decoder == GPU_DECODER:
+        return 1.0
+    share = pinned_share(findings)
+    return share if pinned else 1 / share
+
+
+def pinned_share(findings: Findings) -> float:
+    """The share of a copy's time that it takes from pinned memory, as an anatomy has seen; 1 where none has."""
     told = [record.measurement.anatomy for record in findings.anatomies.values() if record.measurement is not None]
-    for each in (anatomy for anatomy in told if anatomy is not None and pinned != was_pinned):
+    for each in (anatomy for anatomy in told if anatomy is not None):
         seconds = {transfer.pinned: transfer.seconds for transfer in each.transfers}
         if seconds.get(True) and seconds.get(False):
-            return seconds[pinned] / seconds[was_pinned]
+            return seconds[True] / seconds[False]
     return 1.0
 
 

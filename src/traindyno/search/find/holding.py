@@ -8,7 +8,7 @@ from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import estimates_of, forecast_seconds, like_but_workers, supplier_of
 from traindyno.analysis.find.words import changes_in_words
 from traindyno.analysis.worker_choice import fewest_near_best
-from traindyno.core.setups import Setup
+from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.trials import changed
 from traindyno.search.find.worker_trials import OTHER_NUMBERS, WORTH_ADOPTING, allowed_counts, workers_for
@@ -61,10 +61,20 @@ def hold_enough_workers(hunt: Hunt) -> None:
 
 def _more_were_slower(findings: Findings, setup: Setup) -> bool:
     """Whether, with any step, more workers than these were slower than these, or fewer."""
-    own, supplier = setup.settings.num_workers, supplier_of(setup)
-    for more in (each for each in findings.feeds if supplier_of(each) == supplier and each.settings.num_workers > own):
-        slow = findings.rate(more)
-        rates = [findings.rate(each) for each in like_but_workers(findings, more) if each.settings.num_workers <= own]
-        if slow and any(rate and rate.step_seconds * WORTH_HOLDING < slow.step_seconds for rate in rates):
-            return True
-    return False
+    own = setup.settings.num_workers
+    ran = {each: rate for each in findings.feeds if _is_from(each, setup) and (rate := findings.rate(each)) is not None}
+    return any(
+        slow.step_seconds > WORTH_HOLDING * rate.step_seconds
+        for more, slow in ran.items()
+        for fewer, rate in ran.items()
+        if fewer.settings.num_workers <= own < more.settings.num_workers and _same_step(fewer, more)
+    )
+
+
+def _is_from(setup: Setup, other: Setup) -> bool:
+    return supplier_of(setup) == supplier_of(other)
+
+
+def _same_step(one: Setup, other: Setup) -> bool:
+    """Whatever their workers, and whether their batches are pinned."""
+    return step_settings(one.settings) == step_settings(other.settings)

@@ -15,6 +15,7 @@ from traindyno.analysis.find.forecast import (
     FASTER_STEP,
     best_seconds,
     forecast_seconds,
+    pinned_share,
     preparing_seconds,
     supplier_of,
     waiting_gain,
@@ -55,7 +56,7 @@ class SupplySearch:
             yield from self._prepare(most, faster)
             if not self._waits(enough):
                 return
-        best = self._findings.held
+        best = self._pinned(self._findings.held)
         for others in (self._decoders, self._sources):
             best = yield from self._fastest((best, *others(best)), faster)
         goes_on_to_wait = self._goes_on_to_wait(best, enough)
@@ -90,7 +91,7 @@ class SupplySearch:
     def _rather(self, tried: Setup) -> Setup | None:
         """A supplier that should be clearly faster than what is held has turned out to be, other than the one tried."""
         held, measured = self._findings.held, self._findings.rate(self._findings.held)
-        own = changed(held, {"decoder": self._goal.baseline.settings.decoder})
+        own = self._pinned(changed(held, {"decoder": self._goal.baseline.settings.decoder}))
         ways = {own, *self._decoders(held), *self._sources(held)}
         counts = {each: allowed_counts(self._goal, self._findings, each) for each in ways}
         known = {supplier_of(each) for each in (held, tried)}
@@ -138,12 +139,21 @@ class SupplySearch:
     def _decoders(self, setup: Setup) -> Iterator[Setup]:
         if self._goal.may_change("decoder") and self._decodes(setup):
             others = (each for each in self._goal.decoders if each not in (setup.settings.decoder, GPU_DECODER))
-            yield from (changed(setup, {"decoder": decoder}) for decoder in others)
+            yield from (self._pinned(changed(setup, {"decoder": decoder})) for decoder in others)
 
     def _sources(self, setup: Setup) -> Iterator[Setup]:
         if self._goal.may_change("data"):
             others = (source for source in self._goal.also if source != setup.data)
-            yield from (msgspec.structs.replace(setup, data=source) for source in others)
+            yield from (self._pinned(msgspec.structs.replace(setup, data=source)) for source in others)
+
+    def _pinned(self, setup: Setup) -> Setup:
+        """Pinned, where it is known that this makes the copy to the device shorter: a loader is tried as it would be
+        used. Where the GPU decodes, a thread of its own copies, and training waits for no copy.
+        """
+        is_idle = not self._goal.on_gpu or setup.settings.decoder == GPU_DECODER
+        if is_idle or not self._goal.may_change("pin_memory") or pinned_share(self._findings) >= 1:
+            return setup
+        return changed(setup, {"pin_memory": True})
 
     def _decoded_on_gpu(self) -> Setup | None:
         held, allowed = self._findings.held, self._goal.may_change("decoder") and GPU_DECODER in self._goal.decoders
@@ -161,7 +171,7 @@ class SupplySearch:
         if goal.prepare in (None, held.data) or not goal.may_change("data"):
             return None
         plain = {"decoder": goal.baseline.settings.decoder}
-        prepared = changed(msgspec.structs.replace(held, data=goal.prepare), plain)
+        prepared = self._pinned(changed(msgspec.structs.replace(held, data=goal.prepare), plain))
         return prepared if self._findings.is_usable(supplier_of(prepared)) else None
 
     def _affords_preparing(self) -> bool:
