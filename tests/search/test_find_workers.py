@@ -6,9 +6,12 @@ import pytest
 from search.simulated_find import answer_of, goal_of, plan_of, search
 from search.test_find_disturbed import slowed
 from traindyno.analysis.find.attempts import UNCOMPARED, tried_end_to_end
+from traindyno.analysis.find.forecast import forecast_seconds
 from traindyno.analysis.find.rounds import FIRST_ROUND
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import Failure, TrialRecord
+from traindyno.core.records import Failure, Settings, TrialRecord
+from traindyno.search.find.goal import Goal
+from traindyno.search.find.sides import WORTH_SEARCHING
 from traindyno.search.find.trials import changed
 
 CRASHED = Failure(outcome=Outcome.CRASH, message="it crashed", remedy="")
@@ -92,3 +95,38 @@ def test_what_ran_beside_nothing_is_judged_once_what_is_held_has_run() -> None:
     answer = answer_of(goal, history)
     assert any(each.spec.workload.data == "prepared:/store" for each in history)
     assert not [each for each in answer.attempts if each.outcome == UNCOMPARED]
+
+
+def loaders_tried(goal: Goal, profile: str = "") -> list[tuple[str, bool]]:
+    """Decoder and pinning of all that was fed while it was searched, without the baseline."""
+    searching = [each.spec for each in search(goal, profile) if each.spec.repeat < FIRST_ROUND]
+    fed = [spec.settings for spec in searching if spec.kind == "feed" and spec.settings.num_workers]
+    return [(settings.decoder, settings.pin_memory) for settings in fed]
+
+
+def test_on_a_gpu_a_loader_is_tried_with_its_batches_pinned() -> None:
+    """Left to a switch of its own, it came too late: copies that are not pinned had let the GPU's decoder win."""
+    decoders = ("pil", "torchvision", "simplejpeg", "nvjpeg")
+    tried = loaders_tried(goal_of(cpus=4, decoders=decoders), "transfer_seconds=0.0001")
+    assert {decoder for decoder, _ in tried} >= {"simplejpeg", "nvjpeg"}
+    assert all(pinned for _, pinned in tried)
+
+
+def test_batches_are_not_pinned_where_that_may_not_change_or_gains_nothing() -> None:
+    assert not any(pinned for _, pinned in loaders_tried(goal_of(keep=("pin_memory",))))
+    goal = goal_of(Settings(batch_size=256, device="cpu"))
+    assert loaders_tried(goal)
+    assert not any(pinned for _, pinned in loaders_tried(goal))
+
+
+def test_a_step_in_balance_with_its_loader_has_its_switches_tried() -> None:
+    """Each takes as long as the other and holds it up, more than the simulation foretells."""
+    goal = goal_of(cpus=8)
+    history = search(goal)
+    first_pair = next(number for number, record in enumerate(history) if record.spec.kind == "pair")
+    findings = plan_of(goal).findings(history[:first_pair])
+    measured, foretold = findings.rate(findings.held), forecast_seconds(findings, findings.held)
+    assert measured is not None
+    assert foretold is not None
+    assert measured.step_seconds > WORTH_SEARCHING * foretold
+    assert answer_of(goal, history).recommended.settings["precision"] == "bf16"

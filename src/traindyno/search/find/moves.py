@@ -18,7 +18,6 @@ from traindyno.analysis.find.rounds import FEWEST_ROUNDS
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
 from traindyno.analysis.switch_findings import Tried
 from traindyno.core.answers.find import Attempt
-from traindyno.core.loading import GPU_DECODER
 from traindyno.core.records import Settings
 from traindyno.core.setups import Setup
 from traindyno.core.units import format_percent, format_seconds
@@ -197,8 +196,6 @@ class StepSearch:
             return "products of lower precision do not use TF32"
         if candidate.switch == "pin_memory" and not self._trials.has_data:
             return "there is nothing to load"
-        if candidate.switch == "pin_memory" and self._findings.held.settings.decoder == GPU_DECODER:
-            return "the thread that decodes on the GPU copies the bytes, and training waits for no copy"
         return self._takes_too_long(candidate)
 
     def _takes_too_long(self, candidate: Candidate) -> str | None:

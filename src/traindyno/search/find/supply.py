@@ -148,16 +148,14 @@ class SupplySearch:
 
     def _pinned(self, setup: Setup) -> Setup:
         """Pinned, where it is known that this makes the copy to the device shorter: a loader is tried as it would be
-        used. Where the GPU decodes, a thread of its own copies, and training waits for no copy.
+        used.
         """
-        is_idle = not self._goal.on_gpu or setup.settings.decoder == GPU_DECODER
-        if is_idle or not self._goal.may_change("pin_memory") or pinned_share(self._findings) >= 1:
-            return setup
-        return changed(setup, {"pin_memory": True})
+        may_pin = self._goal.on_gpu and self._goal.may_change("pin_memory")
+        return changed(setup, {"pin_memory": True}) if may_pin and pinned_share(self._findings) < 1 else setup
 
     def _decoded_on_gpu(self) -> Setup | None:
         held, allowed = self._findings.held, self._goal.may_change("decoder") and GPU_DECODER in self._goal.decoders
-        on_gpu = changed(held, {"decoder": GPU_DECODER})
+        on_gpu = self._pinned(changed(held, {"decoder": GPU_DECODER}))
         return on_gpu if allowed and self._decodes(held) and self._findings.is_usable(supplier_of(on_gpu)) else None
 
     def _later(self) -> list[Setup]:
