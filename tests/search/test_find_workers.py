@@ -130,3 +130,13 @@ def test_a_step_in_balance_with_its_loader_has_its_switches_tried() -> None:
     assert foretold is not None
     assert measured.step_seconds > WORTH_SEARCHING * foretold
     assert answer_of(goal, history).recommended.settings["precision"] == "bf16"
+
+
+def test_no_switch_is_tried_for_a_loader_that_is_slower_than_foretold() -> None:
+    """Training waits for it most of the time, and no faster step would change that."""
+
+    def slow_loader(record: TrialRecord) -> TrialRecord:
+        return slowed(record, 1.15) if record.spec.kind == "feed" else record
+
+    history = search(goal_of(keep=("num_workers", "decoder")), tamper=slow_loader)
+    assert "pair" not in {record.spec.kind for record in history}

@@ -149,10 +149,12 @@ def step_gain(findings: Findings, loaders: Mapping[Setup, Sequence[int]]) -> flo
 
 def _falls_short(findings: Findings) -> float:
     """How many times as long as foretold what is held takes: loader and step that take equally long hold each other up,
-    and a faster step would end that.
+    and a faster step would end that. Training that waits for its data much longer falls short by its loader alone.
     """
     measured, foretold = findings.rate(findings.held), forecast_seconds(findings, findings.held)
-    return 1.0 if measured is None or foretold is None else max(1.0, measured.step_seconds / foretold)
+    if measured is None or foretold is None or waiting_gain(findings, findings.held) >= BOUND_BY_DATA:
+        return 1.0
+    return max(1.0, measured.step_seconds / foretold)
 
 
 def epoch_end_seconds(findings: Findings, setup: Setup, examples: int) -> float:
