@@ -44,6 +44,12 @@ def run_tool(*words: str) -> None:
         raise subprocess.CalledProcessError(code, command)
 
 
+def make_files(folder: Path, images: int) -> None:
+    """JPEG files of ImageNet's kind below the folder; a set that is there is used."""
+    words = ["make", str(folder / "files"), "--like", "imagenet", "--images", str(images), "-q"]
+    subprocess.run([sys.executable, "-m", "traindyno", "data", *words], check=True, stdout=subprocess.DEVNULL)
+
+
 def answer_of(path: Path) -> dict[str, Any]:
     """What a command that exported its document to this file had to say."""
     answer: dict[str, Any] = json.loads(path.read_text())["answer"]

@@ -139,6 +139,24 @@ def test_twice_what_may_be_ready_is_discarded_and_three_times_that_measured(
     assert pace.turn == max(1, workers)
 
 
+@pytest.mark.parametrize(("seconds", "steps"), [(0.125, 4 + 12), (0.5, 4 + 3), (3.0, 4 + 1)])
+def test_what_takes_time_to_settle_is_given_it_whatever_a_step_takes(seconds: float, steps: int) -> None:
+    told = measure(Line(seconds=seconds), Pace(discarded=4, turn=1, measured=1, settling_seconds=1.5))
+    assert told.timing.warm_up is not None
+    assert told.timing.warm_up.steps == steps
+
+
+def test_a_pass_is_not_used_up_to_settle() -> None:
+    line = Line(seconds=0.01, in_pass=20)
+    told = measure(line, Pace(discarded=4, turn=2, measured=4, settling_seconds=1.5))
+    assert told.timing.blocks
+
+
+def test_only_a_gpu_that_decodes_is_given_time_to_settle() -> None:
+    assert pace_of(Settings(batch_size=8, decoder="pil")).settling_seconds == 0.0
+    assert pace_of(Settings(batch_size=8, decoder="nvjpeg")).settling_seconds > 0.0
+
+
 def test_so_many_batches_are_measured_beside_those_that_do_not_count() -> None:
     told = measure(Line(seconds=1.0, slow=22), Pace(discarded=2, turn=2, measured=30), seconds=1000.0)
     assert told.timing.steady_from is not None

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from traindyno.core.errors import UsageError
+from traindyno.core.loading import GPU_DECODER
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.setting_checks import check_settings
 from traindyno.core.settings_file import check_settings_table, settings_of
@@ -26,8 +27,9 @@ from traindyno.worker.image_data import SYNTHETIC
 from traindyno.worker.job import Job
 from traindyno.worker.knobs.checkpointing import checkpoint_activations
 from traindyno.worker.knobs.compiling import compile_model
-from traindyno.worker.knobs.flags import set_before_cuda, set_flags
+from traindyno.worker.knobs.flags import QUEUES, set_before_cuda, set_flags
 from traindyno.worker.knobs.layout import lay_out_model
+from traindyno.worker.knobs.streams import leave_default_stream
 from traindyno.worker.optimizers import OptimizerFactory, make_optimizer
 from traindyno.worker.steps import make_fed_step
 from traindyno.worker.updates import USUAL_LOSS_SCALE
@@ -62,10 +64,12 @@ def apply(
     _check(complete, file, model, optimizer, chosen)
     data = dataset if dataset is not None or file.data == SYNTHETIC else file.data
     spec = _spec(file, data, image_size=image_size, skip_bad=skip_bad)
+    late = _comes_late(complete)
     set_before_cuda(complete)
     set_flags(complete)
     if chosen.type == "cuda":
         torch.cuda.set_device(chosen)
+    leave_default_stream(complete, chosen)
     loader = None if data is None else open_applied(data, spec, complete, chosen, seed)
     notes = [] if model is None else _set_up(model, complete, chosen)
     made = _optimizer(optimizer, model)
@@ -75,7 +79,7 @@ def apply(
         device=chosen,
         model=model,
         optimizer=made,
-        notes=tuple(notes),
+        notes=(*late, *notes),
         _loader=loader,
         _job=job,
         _train=None if job is None or made is None else _training(job, complete, chosen),
@@ -168,7 +172,7 @@ def _check(settings: Settings, file: SettingsFile, model: Any, optimizer: Any, d
             "use the code in the report, or find settings with --mode train",
         )
     check_settings(settings, "train", str(device))
-    if settings.decoder == "nvjpeg" and device.type != "cuda":
+    if settings.decoder == GPU_DECODER and device.type != "cuda":
         raise UsageError(f"the decoder nvjpeg needs a GPU, and the device is {device}", 'set decoder to "pil"')
     if settings.optimizer_kernel != "auto" and model is not None and optimizer is None:
         raise UsageError(
@@ -178,6 +182,13 @@ def _check(settings: Settings, file: SettingsFile, model: Any, optimizer: Any, d
     if _cuda_started() and (settings.expandable_segments or settings.determinism == "all"):
         late = "expandable_segments" if settings.expandable_segments else "determinism=all"
         raise UsageError(f"{late} must be set before CUDA starts", "call traindyno.apply before the GPU is first used")
+
+
+def _comes_late(settings: Settings) -> list[str]:
+    """What can no longer be set as it was measured, and costs nothing but speed."""
+    if settings.decoder != GPU_DECODER or not _cuda_started() or QUEUES in os.environ:
+        return []
+    return [f"CUDA had started: decoding takes turns with the step. Apply before the GPU is used, or set {QUEUES}=32"]
 
 
 def _set_up(model: nn.Module, settings: Settings, device: torch.device) -> list[str]:

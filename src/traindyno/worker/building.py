@@ -15,6 +15,7 @@ from traindyno.worker.knobs.checkpointing import checkpoint_activations
 from traindyno.worker.knobs.compiling import compile_model, use_own_cache
 from traindyno.worker.knobs.flags import set_before_cuda, set_flags
 from traindyno.worker.knobs.layout import lay_out_model
+from traindyno.worker.knobs.streams import leave_default_stream
 from traindyno.worker.loaders import DatasetSource, LoaderSource
 
 
@@ -27,6 +28,7 @@ def prepare(spec: TrialSpec, device: Device, channel: Channel) -> None:
     if spec.feed.cpus is not None:
         restrict_to_cpus(spec.feed.cpus)
     device.prepare(spec)
+    leave_default_stream(spec.settings, device.torch_device)
     torch.manual_seed(spec.seed)
 
 

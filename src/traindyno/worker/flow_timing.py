@@ -75,6 +75,7 @@ class FlowTimer:
         seconds = DEFAULT_SECONDS if budget.seconds is None else budget.seconds
         self._channel.phase("warm-up")
         discarded = [*self._discard()]
+        discarded += self._settle()
         usual = discarded[-1].seconds / discarded[-1].steps
         steps = self._steps_of_block(usual)
         precise = partial(_precise_mean, relative_interval=budget.relative_interval)
@@ -147,6 +148,16 @@ class FlowTimer:
         """Take what must not count, in two halves: the later one tells how long a step usually takes."""
         half = self._pace.discarded // 2
         return self._discard_steps(0, half), self._discard_steps(half, self._pace.discarded)
+
+    def _settle(self) -> list[Block]:
+        """Discard more, for as long as the pace wants."""
+        start, steps = self._clock(), 0
+        while self._clock() - start < self._pace.settling_seconds and self._supply.left() > self._pace.turn:
+            self._step()
+            steps += 1
+            self._channel.step(self._pace.discarded + steps)
+        self._device.synchronize()
+        return [Block(steps=steps, seconds=self._clock() - start)] if steps else []
 
     def _discard_steps(self, first: int, end: int) -> Block:
         start = self._clock()

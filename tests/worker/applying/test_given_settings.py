@@ -12,6 +12,7 @@ import traindyno
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.setups import SettingsFile
+from traindyno.worker import applying
 from traindyno.worker.applying import apply
 from worker.applying.small_trainings import numbers, refused, sgd, small_model
 
@@ -124,3 +125,23 @@ def test_several_devices_are_torchruns_to_start() -> None:
         with pytest.raises(UsageError, match="settings of one process, and devices is 2") as caught:
             apply(given, None, device="cpu")
         assert "torchrun --nproc-per-node 2" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("started", "queues", "decoder", "says"),
+    [
+        (True, None, "nvjpeg", True),
+        (False, None, "nvjpeg", False),
+        (True, "32", "nvjpeg", False),
+        (True, None, "simplejpeg", False),
+    ],
+)
+def test_queues_that_cuda_can_no_longer_be_asked_for_are_told(
+    started: bool, queues: str | None, decoder: str, says: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_DEVICE_MAX_CONNECTIONS", raising=False)
+    if queues is not None:
+        monkeypatch.setenv("CUDA_DEVICE_MAX_CONNECTIONS", queues)
+    monkeypatch.setattr(applying, "_cuda_started", lambda: started)
+    told = applying._comes_late(Settings(batch_size=5, decoder=decoder))  # type: ignore[arg-type]
+    assert any("CUDA_DEVICE_MAX_CONNECTIONS=32" in note for note in told) == says

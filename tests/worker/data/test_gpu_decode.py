@@ -18,7 +18,7 @@ from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.worker.data import gpu_decode
 from traindyno.worker.data.augment import augment
 from traindyno.worker.data.bad import BadExampleError
-from traindyno.worker.data.decoders import NVJPEG_LARGEST_DIFFERENCE_FULL_COLOUR
+from traindyno.worker.data.decoders import NVJPEG_LARGEST_DIFFERENCE_FULL_COLOUR, nvjpeg
 from traindyno.worker.data.decoders.nvjpeg import decoded_on_host
 from traindyno.worker.data.decoders.pil import decode_pil
 from traindyno.worker.data.gpu_decode import Ahead, GpuDecoder
@@ -343,3 +343,22 @@ def test_an_image_that_only_the_gpu_finds_bad_is_named_with_a_decoder_that_can_l
     with pytest.raises(BadExampleError, match=r"7\.jpg cannot be used") as raised:
         decoded_on_host(torch.zeros(16, dtype=torch.uint8), "7.jpg")
     assert "the decoder pil" in str(raised.value.hint)
+
+
+def test_the_largest_images_are_decoded_first_and_all_come_out_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decoded to nothing but their number of bytes, which tells them apart."""
+    given: list[list[int]] = []
+
+    def note(parts: list[Tensor], device: torch.device) -> list[Tensor]:
+        given.append([len(part) for part in parts])
+        return [torch.tensor([len(part)]) for part in parts]
+
+    monkeypatch.setattr(nvjpeg, "_nvjpeg", note)
+    monkeypatch.setattr(nvjpeg, "_sent", lambda parts, size, device: [torch.tensor([-len(part)]) for part in parts])
+    sides = ((40, 50), (90, 120), (60, 70), (80, 80))
+    contents = [encoded(picture(*side)) for side in sides]
+    contents.insert(2, encoded(picture(300, 300), "PNG"))
+    images = nvjpeg.device_images(_batch(contents), SIZE, torch.device("cpu"))
+    sizes = [len(content) for content in contents]
+    assert given == [[sizes[1], sizes[4], sizes[3], sizes[0]]]
+    assert [int(image) for image in images] == [sizes[0], sizes[1], -3 * SIZE * SIZE, *sizes[3:]]

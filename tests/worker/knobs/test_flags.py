@@ -38,6 +38,23 @@ def test_full_determinism_is_settled_before_cuda_starts(monkeypatch: pytest.Monk
     assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
 
 
+@pytest.mark.parametrize(("own", "expected"), [(None, "32"), ("1", "1")])
+def test_a_gpu_that_decodes_has_queues_for_all_its_streams_unless_the_user_says_how_many(
+    own: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_DEVICE_MAX_CONNECTIONS", raising=False)
+    if own is not None:
+        monkeypatch.setenv("CUDA_DEVICE_MAX_CONNECTIONS", own)
+    set_before_cuda(Settings(batch_size=1, decoder="nvjpeg"))
+    assert os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] == expected
+
+
+def test_nobody_else_has_more_queues(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_DEVICE_MAX_CONNECTIONS", raising=False)
+    set_before_cuda(Settings(batch_size=1, decoder="simplejpeg"))
+    assert "CUDA_DEVICE_MAX_CONNECTIONS" not in os.environ
+
+
 @pytest.mark.parametrize(("tf32", "expected"), [("none", (False, False)), ("all", (True, True))])
 def test_tf32_is_for_nothing_or_for_everything(tf32: str, expected: tuple[bool, bool]) -> None:
     set_flags(Settings(batch_size=1, tf32=tf32))  # type: ignore[arg-type]

@@ -38,14 +38,15 @@ class Parcel:
     box: CropBox
     finished: bool
     name: str
+    area: int
 
 
 @dataclass(frozen=True, slots=True)
 class PackedBatch:
     """A batch on its way to the GPU: the bytes of all examples end to end, and one row in each of the others.
 
-    Of `finished` examples the bytes are three planes of the wanted size, of the others a JPEG. The columns of `boxes`
-    are those of a `CropBox`. `names` are for errors.
+    Of `finished` examples the bytes are three planes of the wanted size, of the others a JPEG of so many pixels (its
+    `areas`). The columns of `boxes` are those of a `CropBox`. `names` are for errors.
     """
 
     content: Tensor
@@ -53,6 +54,7 @@ class PackedBatch:
     boxes: Tensor
     finished: Tensor
     labels: Tensor
+    areas: Tensor
     names: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -66,6 +68,7 @@ class PackedBatch:
             self.boxes.pin_memory(),
             self.finished,
             self.labels.pin_memory(),
+            self.areas,
             self.names,
         )
 
@@ -82,9 +85,10 @@ def wrap(examined: Jpeg | Pixels, how: Augmentation, size: int, mode: Mode, rng:
     """Choose the part of a JPEG to show; finish an image that is already decoded."""
     if isinstance(examined, Jpeg):
         box = choose_crop(examined.height, examined.width, how, size, mode, rng)
-        return Parcel(np.frombuffer(examined.content, dtype=np.uint8), box, False, examined.name)
+        area = examined.height * examined.width
+        return Parcel(np.frombuffer(examined.content, dtype=np.uint8), box, False, examined.name, area)
     planes = augment(examined, how, size, mode, rng).transpose(2, 0, 1)
-    return Parcel(planes.reshape(-1), CropBox(0, 0, size, size), True, "")
+    return Parcel(planes.reshape(-1), CropBox(0, 0, size, size), True, "", size * size)
 
 
 def pack(parcels: Sequence[Parcel], labels: Sequence[int]) -> PackedBatch:
@@ -98,6 +102,7 @@ def pack(parcels: Sequence[Parcel], labels: Sequence[int]) -> PackedBatch:
         boxes=torch.tensor([parcel.box for parcel in parcels], dtype=torch.int32),
         finished=torch.tensor([parcel.finished for parcel in parcels]),
         labels=torch.tensor(labels, dtype=torch.int64),
+        areas=torch.tensor([parcel.area for parcel in parcels], dtype=torch.int64),
         names=tuple(parcel.name for parcel in parcels),
     )
 

@@ -2,6 +2,9 @@
 
 torchvision's decoder works on a stream of its own and returns when all is done. nvJPEG writes at the moment of the
 call, so the memory it is given must not be in use any more by anything queued on the current stream.
+
+nvJPEG keeps memory for each place in a batch, and asks for more whenever a larger image than ever before comes there.
+Of images of many sizes in any order that goes on for hundreds of batches, so the largest are always decoded first.
 """
 
 from collections.abc import Sequence
@@ -19,12 +22,12 @@ NOT_SKIPPED_HINT = "mend or remove it; where bad examples are skipped, choose th
 
 def device_images(batch: PackedBatch, size: int, device: torch.device) -> list[Tensor]:
     """The images of a batch on the device, 3 × height × width bytes each, on the current stream."""
-    parts = torch.split(batch.content, batch.lengths.tolist())
-    finished = batch.finished.tolist()
-    jpegs = [(part, name) for part, name, done in zip(parts, batch.names, finished, strict=True) if not done]
-    decoded = iter(_decoded(jpegs, device))
-    sent = iter(_sent([part for part, done in zip(parts, finished, strict=True) if done], size, device))
-    return [next(sent) if done else next(decoded) for done in finished]
+    parts, finished = torch.split(batch.content, batch.lengths.tolist()), batch.finished.tolist()
+    sent = [place for place, done in enumerate(finished) if done]
+    jpegs = [place for place in batch.areas.argsort(descending=True, stable=True).tolist() if not finished[place]]
+    images = dict(zip(sent, _sent([parts[place] for place in sent], size, device), strict=True))
+    images |= zip(jpegs, _decoded([(parts[place], batch.names[place]) for place in jpegs], device), strict=True)
+    return [images[place] for place in range(len(parts))]
 
 
 def _sent(parts: list[Tensor], size: int, device: torch.device) -> Sequence[Tensor]:
