@@ -11,7 +11,7 @@ from traindyno.analysis.loader_grid import with_any_probe
 from traindyno.analysis.loader_parts import ASSUMED_HAND_OFF_SECONDS, LoaderParts, measured_seconds
 from traindyno.analysis.loader_trials import LoaderTrials
 from traindyno.core.loading import Feed
-from traindyno.core.records import Block, TrialKind, TrialRecord, TrialSpec
+from traindyno.core.records import Block, Settings, TrialKind, TrialRecord, TrialSpec
 
 
 def trial(machine: FakeMachine, kind: TrialKind, workers: int = 0, **feed: object) -> TrialRecord:
@@ -51,6 +51,38 @@ def test_a_probe_tells_load_step_and_transfer() -> None:
     assert parts.load_cpu_share == pytest.approx(0.8)
     assert parts.step_seconds == pytest.approx(0.05)
     assert parts.transfer_seconds == pytest.approx(0.002)
+
+
+def decoding(step_seconds: float, decode_seconds: float) -> LoaderParts:
+    """A GPU that decodes, with a loader that costs next to nothing."""
+    return LoaderParts(
+        batch_size=256,
+        load_seconds=0.001,
+        load_cpu_share=1.0,
+        load_pattern=(1.0,),
+        asynchronous=True,
+        cpus=8,
+        step_seconds=step_seconds,
+        decode_seconds=decode_seconds,
+    )
+
+
+def test_a_probe_of_a_gpu_that_decodes_tells_what_that_takes_and_no_copy() -> None:
+    machine = quiet()
+    plain = spec(machine, "probe")
+    record = machine.run(plain)
+    on_gpu = msgspec.structs.replace(plain, settings=msgspec.structs.replace(plain.settings, decoder="nvjpeg"))
+    parts = read_parts([msgspec.structs.replace(record, spec=on_gpu)], 8)
+    assert parts is not None
+    assert (parts.transfer_seconds, parts.decode_seconds) == (0.0, pytest.approx(0.002))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("pinned", [False, True])
+@pytest.mark.parametrize(("step", "decode", "expected"), [(0.04, 0.02, 0.04), (0.02, 0.05, 0.05)])
+def test_a_gpu_decodes_beside_the_step(step: float, decode: float, expected: float, pinned: bool, workers: int) -> None:
+    settings = Settings(batch_size=256, num_workers=workers, pin_memory=pinned, decoder="nvjpeg")
+    assert decoding(step, decode).forecast(settings, alone=False).step_seconds == pytest.approx(expected, rel=0.05)
 
 
 def test_batches_that_take_longer_now_and_then_count_in_what_a_batch_costs() -> None:

@@ -10,6 +10,7 @@ import msgspec
 
 from search.simulated_find import WORKLOAD, Tamper, plan_of
 from traindyno.analysis.flow_pace import flow_seconds
+from traindyno.core.loading import Loading
 from traindyno.core.records import Settings, TrialRecord, TrialSpec
 from traindyno.core.setups import step_settings
 from traindyno.runner.profile import parse_profile
@@ -34,7 +35,9 @@ STEP_MILLISECONDS = {
     ("bf16", "channels_last", "reduce-overhead"): 37.8,
 }
 
-DECODED_ON_GPU_MILLISECONDS = 6.0
+DECODED_ON_GPU_MILLISECONDS = 17.0
+BESIDE_DECODING_MILLISECONDS = 1.0
+"""A batch is decoded beside the step, which takes so much longer for it."""
 LOADER = "decode_seconds=0.0026,augment_seconds=0.0008,fetch_seconds=0.0001,collate_seconds=0.00003"
 QUICK_LOADER = "decode_seconds=0.0020,augment_seconds=0.0004,fetch_seconds=0.00002,collate_seconds=0.00007"
 """Another such machine: there a process makes a batch of prepared examples in just the time of the fastest step."""
@@ -64,7 +67,8 @@ class ImaginedGpu(SimulatedRunner):
         record, compiling = self._timed(spec, watcher, log_path), self._compiling_seconds(spec)
         told = record.measurement
         if told is not None:
-            told = msgspec.structs.replace(told, first_step_seconds=max(compiling))
+            loading = _decoding(spec, told.loading)
+            told = msgspec.structs.replace(told, first_step_seconds=max(compiling), loading=loading)
         seconds = self._takes(spec, compiling)
         if spec.kind == "feed" and told is not None:
             seconds += self._fed_seconds(spec, told.step_seconds)
@@ -83,8 +87,9 @@ class ImaginedGpu(SimulatedRunner):
     def _step_seconds(self, spec: TrialSpec) -> float:
         settings = spec.settings
         whole = STEP_MILLISECONDS[settings.precision, settings.memory_format, settings.compile]
-        decoding = DECODED_ON_GPU_MILLISECONDS if settings.decoder == "nvjpeg" and spec.kind == "feed" else 0.0
-        return (whole + decoding) * settings.batch_size / 256 / 1000
+        if settings.decoder == "nvjpeg" and spec.kind == "feed":
+            whole = max(whole + BESIDE_DECODING_MILLISECONDS, DECODED_ON_GPU_MILLISECONDS)
+        return whole * settings.batch_size / 256 / 1000
 
     def _takes(self, spec: TrialSpec, compiling: list[float]) -> float:
         if spec.kind == "probe":
@@ -129,6 +134,14 @@ class ImaginedGpu(SimulatedRunner):
         known = code in self._compiled
         self._compiled.add(code)
         return COMPILED_SECONDS if known else COMPILING_SECONDS
+
+
+def _decoding(spec: TrialSpec, told: Loading | None) -> Loading | None:
+    """What a probe says of a GPU that decodes."""
+    if told is None or spec.kind != "probe" or spec.settings.decoder != "nvjpeg":
+        return told
+    seconds = DECODED_ON_GPU_MILLISECONDS * spec.settings.batch_size / 256 / 1000
+    return msgspec.structs.replace(told, transfer_seconds=seconds)
 
 
 def searched(

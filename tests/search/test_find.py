@@ -79,20 +79,31 @@ def test_what_is_pinned_is_foretold_by_the_copy_that_an_anatomy_has_seen() -> No
 
 
 def test_a_faster_step_that_then_waits_for_data_has_them_searched_again() -> None:
-    """The GPU decodes once there is no other way to feed the faster step."""
-    goal = goal_of(cpus=8, decoders=("pil", "torchvision", "simplejpeg", "nvjpeg"))
-    history = search(goal, "decode_seconds=1e-3")
+    history = search(goal_of(cpus=8), "decode_seconds=1e-3")
     first_pair = kinds(history).index("pair")
     fed = [record.spec.settings for record in history[first_pair:] if record.spec.kind == "feed"]
     assert history[first_pair].spec.settings.decoder == "simplejpeg"
-    assert [(settings.decoder, settings.precision) for settings in fed[:2]] == [
-        ("simplejpeg", "bf16"),
-        ("nvjpeg", "bf16"),
-    ]
+    assert (fed[0].decoder, fed[0].precision) == ("simplejpeg", "bf16")
+
+
+def test_the_gpu_decodes_first_where_more_workers_would_not_feed_a_faster_step() -> None:
+    """No other decoder is looked at once that suffices."""
+    goal = goal_of(cpus=8, decoders=("pil", "torchvision", "simplejpeg", "nvjpeg"))
+    history = search(goal, "decode_seconds=1e-3")
+    first_pair = kinds(history).index("pair")
+    probed = [record.spec.settings.decoder for record in history[:first_pair] if record.spec.kind == "probe"]
+    assert probed == ["pil", "nvjpeg"]
     assert answer_of(goal, history).recommended.settings["decoder"] == "nvjpeg"
     losses = [record.spec for record in history if record.spec.kind == "losses"]
     assert {spec.settings.precision for spec in losses} == {"fp32", "bf16"}
     assert {spec.settings.decoder for spec in losses} == {"pil"}, "both learn from the same pixels"
+
+
+def test_more_workers_that_feed_any_step_are_tried_before_the_gpu_decodes() -> None:
+    goal = goal_of(cpus=48, decoders=("pil", "nvjpeg"))
+    history = search(goal, "decode_seconds=5e-4,augment_seconds=1e-5")
+    first_pair = kinds(history).index("pair")
+    assert {record.spec.settings.decoder for record in history[:first_pair]} == {"pil"}
 
 
 def test_what_gains_only_together_is_found() -> None:
@@ -425,7 +436,8 @@ def test_without_data_pairs_are_the_best_found_so_far() -> None:
 def test_with_data_switches_that_have_not_run_end_to_end_are_named_with_what_they_gained() -> None:
     goal = goal_of()
     whole = search(goal, COMPUTE_BOUND)
-    found = answer_of(goal, whole[: kinds(whole).index("losses")])
+    last_pair = len(whole) - 1 - kinds(whole)[::-1].index("pair")
+    found = answer_of(goal, whole[: last_pair + 1])
     assert any("had not run end to end yet" in verdict for verdict in found.verdicts)
 
 

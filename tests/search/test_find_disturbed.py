@@ -170,3 +170,19 @@ def test_rounds_that_differ_are_followed_by_more_while_a_budget_lasts(budget: fl
 def test_rounds_that_agree_leave_the_rest_of_the_budget() -> None:
     history = search(goal_of(budget_seconds=400.0), tamper=lambda record: msgspec.structs.replace(record, seconds=5.0))
     assert len(rounds_of(history)) == 3
+
+
+def believed_too_fast(record: TrialRecord) -> TrialRecord:
+    """A step in lower precision that is slow when it is fed, and only then."""
+    is_fed = record.spec.kind == "feed" and record.spec.settings.precision == "bf16"
+    return slowed(record, 1.5) if is_fed else record
+
+
+def test_a_step_that_should_not_wait_is_run_with_its_data_before_that_is_believed() -> None:
+    goal = goal_of(cpus=8, decoders=("pil", "nvjpeg"))
+    calm = [record.spec for record in search(goal, COMPUTE_BOUND)]
+    (look,) = [spec for spec in calm if spec.kind == "feed" and spec.repeat == 0 and spec.settings != BASELINE]
+    assert look.settings.precision == "bf16"
+    slow = [record.spec for record in search(goal, COMPUTE_BOUND, believed_too_fast)]
+    first_round = next(place for place, spec in enumerate(slow) if spec.repeat == FIRST_ROUND)
+    assert {spec.settings.decoder for spec in slow[:first_round] if spec.kind in ("probe", "feed")} > {"pil"}

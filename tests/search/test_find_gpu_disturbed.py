@@ -8,7 +8,7 @@ import pytest
 from search.imagined_gpu import LOADER, STEP_MILLISECONDS, searched
 from search.simulated_find import Tamper, answer_of, goal_of
 from search.test_find_disturbed import slowed
-from search.test_find_minutes import COMMON, DECODERS, FASTEST_STEP, common, seconds
+from search.test_find_minutes import COMMON, DECODERS, FASTEST_STEP, HOST_DECODERS, common, seconds
 from traindyno.analysis.find.rounds import FIRST_ROUND
 from traindyno.core.records import TrialRecord
 
@@ -47,7 +47,7 @@ def test_a_gain_that_one_slow_round_puts_in_doubt_is_looked_at_in_more_of_them(m
 
     They leave time for the last look.
     """
-    goal = common(minutes, prepare="prepared:/store")
+    goal = common(minutes, prepare="prepared:/store", keep=("batch_size",))
     history = searched(goal, tamper=in_round(1, 3.0))
     answer = answer_of(goal, history)
     assert rounds(history) >= fewest
@@ -71,9 +71,9 @@ def test_compiling_is_not_given_up_for_another_pair_of_something_small() -> None
 
 
 def test_what_ran_with_the_step_is_held_rather_than_something_that_did_not_and_should_be_slower() -> None:
-    baseline = msgspec.structs.replace(COMMON, num_workers=16)
-    goal = goal_of(baseline, cpus=16, decoders=DECODERS, budget_seconds=270)
-    history = searched(goal, slower=OF_SLOWER_CPUS)
+    baseline = msgspec.structs.replace(COMMON, num_workers=8)
+    goal = goal_of(baseline, cpus=8, decoders=HOST_DECODERS, budget_seconds=245)
+    history = searched(goal, tamper=noisy(529, 0.15))
     answer = answer_of(goal, history)
     (held,) = [each for each in answer.attempts if each.outcome.startswith("adopted: what was held has not run")]
     assert held.adopted

@@ -8,6 +8,7 @@ import pytest
 from search.imagined_gpu import EXAMPLES, QUICK_LOADER, STEP_MILLISECONDS, searched
 from search.simulated_find import BASELINE, answer_of, goal_of, plan_of
 from search.test_find import spoiled
+from search.test_find_disturbed import slowed
 from traindyno.analysis.find.rounds import FEWEST_ROUNDS, FIRST_ROUND
 from traindyno.core.answers.find import FindAnswer
 from traindyno.core.records import Settings, TrialRecord
@@ -16,11 +17,17 @@ from traindyno.search.find.goal import Goal
 
 COMMON = Settings(batch_size=256, device="simulated", num_workers=4)
 FASTEST_STEP = 256 / (STEP_MILLISECONDS["bf16", "channels_last", "reduce-overhead"] / 1000)
-DECODERS = ("pil", "torchvision", "simplejpeg", "nvjpeg")
+HOST_DECODERS = ("pil", "torchvision", "simplejpeg")
+DECODERS = (*HOST_DECODERS, "nvjpeg")
 
 
 def common(minutes: float, cpus: int = 16, **changes: object) -> Goal:
-    return goal_of(COMMON, cpus=cpus, decoders=DECODERS, budget_seconds=60 * minutes, **changes)
+    return goal_of(COMMON, cpus=cpus, budget_seconds=60 * minutes, **{"decoders": DECODERS} | changes)
+
+
+def on_host(minutes: float, cpus: int = 16, **changes: object) -> Goal:
+    """Where no GPU decodes."""
+    return common(minutes, cpus, decoders=HOST_DECODERS, **changes)
 
 
 def found(goal: Goal, examples: int = EXAMPLES) -> tuple[FindAnswer, list[TrialRecord]]:
@@ -35,8 +42,9 @@ def seconds(history: list[TrialRecord]) -> float:
 @pytest.mark.parametrize(
     ("minutes", "prepare", "share"),
     [
-        (6, None, 0.8),
-        (10, None, 0.84),
+        (5.5, None, 0.95),
+        (6, None, 0.95),
+        (10, None, 0.95),
         (5, "prepared:/store", 0.95),
         (5.5, "prepared:/store", 0.95),
         (10, "prepared:/store", 0.95),
@@ -47,6 +55,14 @@ def test_some_minutes_reach_for_the_step_and_then_for_the_loader_it_needs(
 ) -> None:
     answer, history = found(common(minutes, prepare=prepare))
     assert answer.recommended.changes.items() >= {"precision": "bf16", "compile": "reduce-overhead"}.items()
+    assert answer.recommended.examples_per_second > share * FASTEST_STEP
+    assert seconds(history) < 60 * minutes
+
+
+@pytest.mark.parametrize(("minutes", "share"), [(6, 0.8), (10, 0.83)])
+def test_without_a_gpu_that_decodes_it_takes_all_cpus(minutes: float, share: float) -> None:
+    answer, history = found(on_host(minutes))
+    assert answer.recommended.settings["num_workers"] >= 15
     assert answer.recommended.examples_per_second > share * FASTEST_STEP
     assert seconds(history) < 60 * minutes
 
@@ -69,29 +85,37 @@ def soon_known(record: TrialRecord) -> TrialRecord:
 
 
 def test_what_losses_leave_of_the_time_kept_for_them_is_spent_on_what_there_was_none_for() -> None:
-    goal = common(6.5, cpus=10)
+    goal = common(5.5, cpus=8)
     history = searched(goal, tamper=soon_known)
     last = max(number for number, each in enumerate(history) if each.spec.kind == "losses")
     before = {each.change: each.outcome for each in plan_of(goal).findings(history[:last]).attempts}
     assert before["workers for folder:/data, decoded by nvjpeg"] == "not tried: the time budget does not reach"
     (run,) = [each.spec for each in history[last:] if each.spec.kind == "feed" and each.spec.repeat < FIRST_ROUND]
     assert run.settings.compile != "none"
-    assert seconds(history) < 390
+    assert seconds(history) < 330
 
 
 def test_more_workers_than_an_older_step_needed_are_held_without_a_run_where_there_is_no_time_for_one() -> None:
-    goal = common(6, cpus=8)
+    goal = on_host(3)
     answer = answer_of(goal, searched(goal, tamper=soon_known))
     (bet,) = [each for each in answer.attempts if each.outcome.endswith("the faster step needs more")]
-    assert (bet.change, bet.trials, bet.predicted) == ("num_workers=8", 0, True)
-    assert answer.recommended.settings["num_workers"] == 8
-    assert answer.recommended.examples_per_second > 0.83 * FASTEST_STEP
-    kept = common(6, cpus=8, keep=("num_workers",))
+    assert (bet.change, bet.trials, bet.predicted) == ("num_workers=16", 0, True)
+    assert answer.recommended.settings["num_workers"] == 16
+    assert answer.recommended.examples_per_second > 0.55 * FASTEST_STEP
+    kept = on_host(3, keep=("num_workers",))
     assert answer_of(kept, searched(kept, tamper=soon_known)).recommended.settings["num_workers"] == 4
 
 
+def crowded(record: TrialRecord) -> TrialRecord:
+    """Workers on all CPUs of eight are slower than they should be, in the baseline's way apart."""
+    settings = record.spec.settings
+    is_slow = record.spec.kind == "feed" and settings.num_workers >= 7 and settings.decoder != "pil"
+    return slowed(record, 1.2) if is_slow else record
+
+
 def test_fewer_workers_that_are_as_fast_have_one_line_with_their_run() -> None:
-    answer, _ = found(common(8))
+    goal = common(8, cpus=8)
+    answer = answer_of(goal, searched(goal, tamper=crowded))
     (line,) = [each for each in answer.attempts if each.outcome == "adopted: as fast with fewer"]
     assert [each for each in answer.attempts if each.change == line.change] == [line]
     assert line.trials == 1
@@ -118,7 +142,7 @@ def test_with_few_cpus_the_gpu_decodes_before_any_switch_is_tried() -> None:
 
 
 def test_while_the_step_is_about_to_change_one_worker_count_is_enough_and_it_is_the_one_for_later() -> None:
-    _, history = found(common(10))
+    _, history = found(on_host(10))
     first_pair = next(number for number, record in enumerate(history) if record.spec.kind == "pair")
     fed = [record for record in history[:first_pair] if record.spec.kind == "feed"]
     assert [record.spec.settings.num_workers for record in fed] == [4, 16]
@@ -148,7 +172,7 @@ def gone_on(goal: Goal, trials: int, rest_seconds: float) -> tuple[Goal, list[Tr
 
 @pytest.mark.parametrize("trials", [6, 10, 12, 16])
 def test_with_less_time_for_its_rest_a_search_uses_all_that_it_has_measured(trials: int) -> None:
-    goal, before, after = gone_on(common(20), trials, rest_seconds=180)
+    goal, before, after = gone_on(on_host(20), trials, rest_seconds=180)
     findings = plan_of(goal).findings([*before, *after])
     assert {record.spec.key for record in before} <= {record.spec.key for _, record in findings.log}
     assert seconds(after) < 180
@@ -175,7 +199,7 @@ def test_with_more_time_for_its_rest_a_search_tries_what_there_was_no_time_for(t
 
 
 def test_what_a_new_budget_makes_useless_is_counted_as_spent() -> None:
-    goal, before, after = gone_on(common(6), 20, rest_seconds=300)
+    goal, before, after = gone_on(on_host(6), 20, rest_seconds=300)
     used = {record.spec.key for _, record in plan_of(goal).findings([*before, *after]).log}
     assert not {record.spec.key for record in before} <= used
     assert seconds(after) < 300
@@ -188,7 +212,7 @@ def test_one_that_is_not_compiled_has_them_looked_at_at_a_small_batch() -> None:
 
 
 def test_switches_that_gain_little_wait_until_the_data_have_been_searched() -> None:
-    _, history = found(common(30, prepare="prepared:/store"), examples=1_000_000)
+    _, history = found(on_host(30, prepare="prepared:/store"), examples=1_000_000)
     fused = next(number for number, each in enumerate(history) if each.spec.settings.optimizer_kernel == "fused")
     compiled = next(number for number, each in enumerate(history) if each.spec.settings.compile != "none")
     assert any(each.spec.kind == "feed" for each in history[compiled:fused])
@@ -225,7 +249,7 @@ def test_what_is_soon_prepared_is_tried_before_other_ways_to_load() -> None:
 
 def test_what_there_was_no_time_for_is_asked_again_once_less_is_to_be_kept() -> None:
     """The rounds of a loader with many workers leave no time to compile, until the data are prepared."""
-    goal = common(6.5, cpus=10, prepare="prepared:/store")
+    goal = on_host(6.5, cpus=10, prepare="prepared:/store")
     answer, history = found(goal, examples=120_000)
     prepared = next(number for number, each in enumerate(history) if each.spec.workload.data == "prepared:/store")
     before = {each.change: each.outcome for each in plan_of(goal).findings(history[:prepared]).attempts}
@@ -235,7 +259,7 @@ def test_what_there_was_no_time_for_is_asked_again_once_less_is_to_be_kept() -> 
 
 
 def test_what_is_far_faster_than_foretold_of_the_rest_is_not_compared_in_a_run_of_its_own() -> None:
-    answer, history = found(common(8, cpus=12, prepare="prepared:/store"), examples=300_000)
+    answer, history = found(on_host(8, cpus=12, prepare="prepared:/store"), examples=300_000)
     adopted = next(each for each in answer.attempts if "data=prepared:/store" in each.change and each.adopted)
     assert adopted.predicted
     assert adopted.ratio is not None

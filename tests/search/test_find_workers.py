@@ -17,9 +17,11 @@ from traindyno.search.find.trials import changed
 CRASHED = Failure(outcome=Outcome.CRASH, message="it crashed", remedy="")
 
 
-@pytest.mark.parametrize("profile", ["", "decode_seconds=5e-4"])
-def test_nothing_is_adopted_without_a_comparison_when_the_step_has_changed(profile: str) -> None:
-    goal = goal_of(cpus=4, decoders=("pil", "torchvision", "simplejpeg", "nvjpeg"))
+@pytest.mark.parametrize(
+    ("cpus", "profile"), [(16, "transfer_seconds=0.001"), (8, "transfer_seconds=0.0005,decode_seconds=5e-4")]
+)
+def test_nothing_is_adopted_without_a_comparison_when_the_step_has_changed(cpus: int, profile: str) -> None:
+    goal = goal_of(cpus=cpus, decoders=("pil", "torchvision", "simplejpeg", "nvjpeg"))
     adopted = [each for each in answer_of(goal, search(goal, profile)).attempts if each.side == "data" and each.adopted]
     assert len(adopted) > 1
     assert all(each.ratio is not None for each in adopted)
@@ -107,7 +109,7 @@ def loaders_tried(goal: Goal, profile: str = "") -> list[tuple[str, bool]]:
 def test_on_a_gpu_a_loader_is_tried_with_its_batches_pinned() -> None:
     """Left to a switch of its own, it came too late: copies that are not pinned had let the GPU's decoder win."""
     decoders = ("pil", "torchvision", "simplejpeg", "nvjpeg")
-    tried = loaders_tried(goal_of(cpus=4, decoders=decoders), "transfer_seconds=0.0001")
+    tried = loaders_tried(goal_of(cpus=8, decoders=decoders), "transfer_seconds=0.001")
     assert {decoder for decoder, _ in tried} >= {"simplejpeg", "nvjpeg"}
     assert all(pinned for _, pinned in tried)
 

@@ -11,7 +11,7 @@ from traindyno.analysis.intervals import median
 from traindyno.analysis.loader_simulation import Forecast, PipelineModel, simulate, simulate_epoch_end
 from traindyno.analysis.sustained import sustained
 from traindyno.core.base import Record
-from traindyno.core.loading import Loading
+from traindyno.core.loading import GPU_DECODER, Loading
 from traindyno.core.records import Settings, TrialRecord
 
 ASSUMED_HAND_OFF_SECONDS = 0.0003
@@ -31,7 +31,8 @@ class LoaderParts(Record, frozen=True):
     """What the simulation is made from, all per batch.
 
     `overhead` and `crowding` are logarithms of how much longer a worker takes than the probe's process: always, and
-    on top of that when every CPU has a busy worker. `step_seconds` is null without a model.
+    on top of that when every CPU has a busy worker. `step_seconds` is null without a model. `decode_seconds` is what a
+    GPU that decodes takes, in a thread of its own and beside the step.
     """
 
     batch_size: int
@@ -45,6 +46,7 @@ class LoaderParts(Record, frozen=True):
     step_sensitivity: float = 1.0
     launch_seconds: float = 0.0
     transfer_seconds: float = 0.0
+    decode_seconds: float = 0.0
     hand_off_seconds: float = ASSUMED_HAND_OFF_SECONDS
     batch_bytes: int | None = None
     overhead: float = USUAL_OVERHEAD
@@ -52,17 +54,24 @@ class LoaderParts(Record, frozen=True):
 
     def pipeline(self, settings: Settings, *, alone: bool, cpus: float | None = None) -> PipelineModel:
         """The loader at these settings, feeding the step or, if `alone`, one who always asks."""
-        workers = settings.num_workers
-        pinning = settings.pin_memory and workers > 0
+        workers, load_seconds = settings.num_workers, max(_SHORTEST_LOAD, self.load_seconds)
+        load_seconds *= math.exp(self.overhead) if workers else 1.0
+        pin_seconds = (self.batch_bytes or 0) / _PINNED_BYTES_PER_SECOND if settings.pin_memory and workers else None
+        if self.decode_seconds and not alone:
+            if workers:
+                pin_seconds = max(pin_seconds or 0.0, self.decode_seconds)
+            else:
+                # The thread that decodes also loads, beside the main process, as a worker does.
+                workers, load_seconds = 1, load_seconds + self.decode_seconds
         return PipelineModel(
             num_workers=workers,
-            load_seconds=max(_SHORTEST_LOAD, self.load_seconds) * (math.exp(self.overhead) if workers else 1.0),
+            load_seconds=load_seconds,
             step_seconds=0.0 if alone else self.step_seconds or 0.0,
             load_cpu_share=self.load_cpu_share,
             load_pattern=self.load_pattern,
             prefetch_factor=settings.prefetch_factor,
             hand_off_seconds=self.hand_off_seconds,
-            pin_seconds=(self.batch_bytes or 0) / _PINNED_BYTES_PER_SECOND if pinning else None,
+            pin_seconds=pin_seconds,
             transfer_seconds=0.0 if alone else self.transfer_seconds,
             transfer="queued" if settings.pin_memory else "blocking",
             asynchronous=self.asynchronous and not alone,
@@ -100,6 +109,7 @@ def probed_parts(records: Sequence[TrialRecord], usable_cpus: float) -> LoaderPa
     hand_offs = _all(loads, "hand_off_seconds") or _all(records, "hand_off_seconds")
     asynchronous = probe.spec.settings.device != "cpu"
     threads = _step_threads(records, usable_cpus)
+    moving, on_gpu = told.transfer_seconds or 0.0, probe.spec.settings.decoder == GPU_DECODER
     return LoaderParts(
         batch_size=probe.batch_size,
         load_seconds=measured_seconds(probe),
@@ -111,7 +121,8 @@ def probed_parts(records: Sequence[TrialRecord], usable_cpus: float) -> LoaderPa
         step_threads=1.0 if asynchronous else threads,
         step_sensitivity=1.0 if asynchronous or threads <= 1 else USUAL_SENSITIVITY,
         launch_seconds=_launch_seconds(told) if asynchronous else 0.0,
-        transfer_seconds=told.transfer_seconds or 0.0,
+        transfer_seconds=0.0 if on_gpu else moving,
+        decode_seconds=moving if on_gpu else 0.0,
         hand_off_seconds=median(hand_offs) if hand_offs else ASSUMED_HAND_OFF_SECONDS,
         batch_bytes=told.batch_bytes,
     )

@@ -92,7 +92,7 @@ def _hidden_moving(runs: Runs, moving: Difference, parts: LoaderParts) -> float 
     """What decoding on the GPU takes is only known as far as it is waited for."""
     if _decodes_on_gpu(runs):
         return None
-    return max(0.0, parts.transfer_seconds - max(0.0, moving.seconds))
+    return max(0.0, parts.transfer_seconds + parts.decode_seconds - max(0.0, moving.seconds))
 
 
 def _spent(stages: Sequence[StageCost], parts: LoaderParts) -> dict[str, float]:

@@ -160,10 +160,9 @@ def _preparing(patient: Patient) -> Iterator[Remedy]:
 def _gpu_decoding(patient: Patient) -> Iterator[Remedy]:
     if not patient.parts.asynchronous or patient.settings.decoder == "nvjpeg" or not decodes(patient.stages):
         return
-    step = patient.parts.step_seconds or 0.0
     parts = msgspec.structs.replace(
         patient.without(decode=0.0, augment=0.0),
-        step_seconds=step + patient.settings.batch_size / _GPU_DECODED_PER_SECOND,
+        decode_seconds=patient.settings.batch_size / _GPU_DECODED_PER_SECOND,
     )
     decoder: Decoder = "nvjpeg"
     settings = msgspec.structs.replace(patient.settings, decoder=decoder)

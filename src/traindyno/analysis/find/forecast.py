@@ -15,7 +15,6 @@ from traindyno.analysis.loader_fit import read_parts
 from traindyno.analysis.loader_parts import LoaderParts
 from traindyno.analysis.sustained import sustained
 from traindyno.analysis.worker_estimates import Estimate, Known, estimate_counts
-from traindyno.core.loading import GPU_DECODER
 from traindyno.core.records import Settings, TrialRecord
 from traindyno.core.setups import Setup, step_settings
 
@@ -57,6 +56,7 @@ def parts_of(findings: Findings, setup: Setup, step_seconds: float | None = None
         batch_size=setup.settings.batch_size,
         load_seconds=grown * parts.load_seconds,
         transfer_seconds=grown * parts.transfer_seconds * _moved_in(findings, setup, first),
+        decode_seconds=grown * parts.decode_seconds,
         hand_off_seconds=max(1.0, grown) * parts.hand_off_seconds,
         batch_bytes=None if parts.batch_bytes is None else round(grown * parts.batch_bytes),
         step_seconds=step_seconds,
@@ -191,11 +191,9 @@ def _but_workers(settings: Settings) -> tuple[Settings, bool, int]:
 
 
 def _moved_in(findings: Findings, setup: Setup, probe: TrialRecord) -> float:
-    """How many times as long a batch takes to the device as it took in the probe; the same where that is not known, and
-    where the GPU decodes, which is what takes the time then.
-    """
+    """How many times as long a batch takes to the device as it took in the probe; the same where that is not known."""
     pinned, was_pinned = setup.settings.pin_memory, probe.spec.settings.pin_memory
-    if pinned == was_pinned or setup.settings.decoder == GPU_DECODER:
+    if pinned == was_pinned:
         return 1.0
     share = pinned_share(findings)
     return share if pinned else 1 / share

@@ -15,6 +15,8 @@ from traindyno.core.setups import Setup
 
 NEAR_EQUAL = 0.97
 MOST = 2
+WORTH_SAVING = 1 / 8
+"""Of all CPUs: fewer workers than that are not worth the rounds of another way to train."""
 _COSTLY_CHANGES = ("data", "decoder", "compile", "precision", "memory_format", "optimizer_kernel", "cudnn_benchmark")
 """Changes of code or of arithmetic that one would rather do without, the most costly first."""
 
@@ -47,7 +49,7 @@ def predicted_rate(findings: Findings, setup: Setup, step_seconds: float | None 
 
 
 def _fewer_workers(findings: Findings) -> Iterator[Simpler]:
-    """The fewest workers that should reach 97 % of what is held, if they are clearly fewer."""
+    """The fewest workers that should reach 97 % of what is held, if that saves some of the CPUs."""
     held = findings.held
     workers = held.settings.num_workers
     failed = {other.settings.num_workers for other in like_but_workers(findings, held) if findings.rate(other) is None}
@@ -57,7 +59,7 @@ def _fewer_workers(findings: Findings) -> Iterator[Simpler]:
         return
     best = estimates[-1].seconds
     fewest = next(each.num_workers for each in estimates if each.seconds * NEAR_EQUAL <= best)
-    if not alike(fewest, workers):
+    if not alike(fewest, workers) and workers - fewest >= WORTH_SAVING * findings.usable_cpus:
         settings = msgspec.structs.replace(held.settings, num_workers=fewest)
         words = f"with {fewest} worker{'' if fewest == 1 else 's'}"
         yield words, Setup(data=held.data, settings=settings), None

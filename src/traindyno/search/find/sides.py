@@ -57,8 +57,11 @@ class Sides:
         while True:
             gains = {"data": self._data_gain(), "step": self._step_gain()}
             if max(gains.values()) < WORTH_SEARCHING:
-                self._say_what_was_left(gains)
-                return
+                yield from self._look_at_held()
+                if self._data_gain() < BOUND_BY_DATA:
+                    self._say_what_was_left(gains)
+                    return
+                continue
             if gains["data"] >= BOUND_BY_DATA or gains["data"] >= gains["step"]:
                 self._visited.add(self._settings)
                 brief = gains["step"] >= WORTH_SEARCHING and self._step.may_change_much
@@ -67,6 +70,13 @@ class Sides:
                 self._visited.add(self._settings)
             else:
                 yield from self._hunt.logged("step", self._step.improve(self._waits_now))
+
+    def _look_at_held(self) -> Trying[None]:
+        """On a GPU a step that should not wait for its data is run with them before that is believed."""
+        goal, findings = self._hunt.goal, self._findings
+        believed = findings.held not in findings.feeds and self._settings not in self._visited
+        if goal.on_gpu and goal.has_data and believed and not self._hunt.purse.hurries:
+            yield from self._hunt.logged("step", self._data.look_at_held())
 
     @property
     def _settings(self) -> Settings:

@@ -1,8 +1,9 @@
 """The data side: which source and decoder, and how many workers, so that the step as it is now waits least.
 
 Decoders and sources are probed in one process each and the rest is simulated; the supplier that should be the best is
-then tried end to end at a few worker counts. What needs the GPU, or a set that has yet to be prepared, is tried only
-while training waits, and should go on to wait with the best of the others.
+then tried end to end at a few worker counts. A GPU that decodes does so beside the step and leaves little to workers:
+where more workers alone would not do, it comes first. A set that has yet to be prepared is tried only while training
+waits, and should go on to wait with the best of the others, unless it is soon prepared.
 """
 
 from collections.abc import Iterator
@@ -35,6 +36,9 @@ WAITS = 1.03
 DISAPPOINTS = 1.1
 """What is so many times slower than another should be was foretold wrongly, and the other is tried as well."""
 
+NEARLY_AS_FAST = 1.05
+"""What should be at most so many times slower than what is held, with the step as it will stay, may be faster."""
+
 SOON_PREPARED = 0.1
 """A set that takes no more than this share of the budget to prepare need not wait until everything else was tried."""
 
@@ -56,6 +60,11 @@ class SupplySearch:
             yield from self._prepare(most, faster)
             if not self._waits(enough):
                 return
+        gpu_first = self._goes_on_to_wait(self._findings.held, enough, faster)
+        if gpu_first:
+            yield from self._decode_on_gpu(enough, most, faster)
+            if self._findings.held.settings.decoder == GPU_DECODER and not self._waits(enough):
+                return
         best = self._pinned(self._findings.held)
         for others in (self._decoders, self._sources):
             best = yield from self._fastest((best, *others(best)), faster)
@@ -64,12 +73,16 @@ class SupplySearch:
             yield from self._prepare(most, faster)
         if self._waits(enough):
             yield from self._workers.run(best, 1 if goes_on_to_wait and self._later() else most, faster)
-            if (other := self._rather(best)) is not None:
+            if (other := self._rather(best, nearly=0.0 if brief else NEARLY_AS_FAST)) is not None:
                 yield from self._workers.run(other, most, faster)
         if self._waits(enough):
             yield from self._prepare(most, faster)
-        if self._waits(enough) and (on_gpu := self._decoded_on_gpu()) is not None:
-            yield from self._try_later(on_gpu, most, faster)
+        if not gpu_first:
+            yield from self._decode_on_gpu(enough, most, faster)
+
+    def look_at_held(self) -> Trying[None]:
+        """Run what is held end to end, if there is time: what it should give is foretold so far."""
+        yield from self._workers.run_held()
 
     def take_up_again(self) -> bool:
         """Whether there was no time for something, which is forgotten: it may be asked for again."""
@@ -88,8 +101,10 @@ class SupplySearch:
         resident = self._findings.resident_seconds(self._findings.held.settings)
         return then is None or resident is None or then > enough * faster * resident
 
-    def _rather(self, tried: Setup) -> Setup | None:
-        """A supplier that should be clearly faster than what is held has turned out to be, other than the one tried."""
+    def _rather(self, tried: Setup, nearly: float) -> Setup | None:
+        """A supplier other than the one tried that should be clearly faster than what is held has turned out to be, or
+        `nearly` as fast as that should be.
+        """
         held, measured = self._findings.held, self._findings.rate(self._findings.held)
         own = self._pinned(changed(held, {"decoder": self._goal.baseline.settings.decoder}))
         ways = {own, *self._decoders(held), *self._sources(held)}
@@ -103,9 +118,15 @@ class SupplySearch:
             and (seconds := best_seconds(self._findings, each, counts[each])) is not None
         }
         best = min(foretold, key=lambda each: foretold[each], default=None)
-        if best is None or measured is None or measured.step_seconds < DISAPPOINTS * foretold[best]:
+        if best is None or measured is None:
             return None
-        return best
+        own_foretold = forecast_seconds(self._findings, held)
+        is_near = own_foretold is not None and foretold[best] < nearly * own_foretold
+        return best if is_near or measured.step_seconds >= DISAPPOINTS * foretold[best] else None
+
+    def _decode_on_gpu(self, enough: float, most: int, faster: float) -> Trying[None]:
+        if self._waits(enough) and (on_gpu := self._decoded_on_gpu()) is not None:
+            yield from self._try_later(on_gpu, most, faster)
 
     def _prepare(self, most: int, faster: float) -> Trying[None]:
         if (prepared := self._prepared()) is None:

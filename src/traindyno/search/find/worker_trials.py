@@ -19,6 +19,7 @@ from traindyno.analysis.find.forecast import (
 from traindyno.analysis.find.words import changes_in_words
 from traindyno.analysis.loader_budget import refuse_loader, with_data
 from traindyno.analysis.worker_choice import NextCount, choose_count, next_count, worker_counts
+from traindyno.core.loading import GPU_DECODER
 from traindyno.core.records import TrialRecord
 from traindyno.core.settings_file import SYNTHETIC
 from traindyno.core.setups import Setup
@@ -43,7 +44,7 @@ def allowed_counts(goal: Goal, findings: Findings, setup: Setup) -> tuple[int, .
         for other, records in findings.feeds.items()
         if supplier_of(other) == supplier_of(setup) and all(record.measurement is None for record in records)
     }
-    counts = worker_counts(goal.usable_cpus) if goal.may_change("num_workers") else (own_workers(goal),)
+    counts = _counts(goal, setup) if goal.may_change("num_workers") else (own_workers(goal),)
     batch_bytes = None if parts is None else parts.batch_bytes
     return tuple(
         count
@@ -51,6 +52,12 @@ def allowed_counts(goal: Goal, findings: Findings, setup: Setup) -> tuple[int, .
         if count not in broken
         and refuse_loader(changed(setup, {"num_workers": count}).settings, batch_bytes, room) is None
     )
+
+
+def _counts(goal: Goal, setup: Setup) -> tuple[int, ...]:
+    """Where the GPU decodes, whoever loads the bytes is better not the thread that decodes them."""
+    fewest = 1 if setup.settings.decoder == GPU_DECODER else 0
+    return tuple(count for count in worker_counts(goal.usable_cpus) if count >= fewest)
 
 
 def own_workers(goal: Goal) -> int:
@@ -98,6 +105,12 @@ class WorkerTrials:
             else:
                 yield from self._feed(tried, following.reason)
         self._hold_fewest()
+
+    def run_held(self) -> Trying[None]:
+        """What is held, once, where that can be paid for."""
+        held = self._findings.held
+        if self._purse.affords_feed(held, forecast_seconds(self._findings, held)):
+            yield from self._feed(held, "what is held, as it would train")
 
     def _following(self, setup: Setup, left: int, load_first: bool, faster: float) -> NextCount | None:
         """The next count by the estimates; where nothing can be estimated, half the CPUs and then all of them."""
