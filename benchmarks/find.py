@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -137,7 +137,11 @@ def prediction_errors(answer: FindAnswer) -> dict[str, float]:
 
 
 def fill(case: Case, row: Row, keep: Callable[[], None]) -> None:
-    """Part `grid`: the cells that are not there yet, then the winner and ours by turns."""
+    """Part `grid`: the cells that are not there yet, then the winner and ours by turns.
+
+    A cell whose step alone, with resident data, is slower than the fastest cell so far cannot win: it is not run, and
+    says so. Every cell that runs tells that of its step.
+    """
     on_gpu, prepared = case.options.device != "cpu", f"prepared:{case.prepared}" if case.options.prepare else None
     declared = grid(case.files, prepared, int(usable_cpus().value), on_gpu)
     cells = row.setdefault("grid", {"cells": []})["cells"]
@@ -147,6 +151,10 @@ def fill(case: Case, row: Row, keep: Callable[[], None]) -> None:
         if case.options.ends_at is not None and time.monotonic() > case.options.ends_at:
             print(f"stopped after {len(cells)} of {len(declared)} cells: go on with --also", flush=True)
             return
+        alone, fastest = resident_rate(cells, changes), max((each["examples_per_second"] for each in cells), default=0)
+        if alone is not None and alone < fastest:
+            cells.append({"changes": changes, "examples_per_second": 0.0, "seconds": 0.0, "cannot_win": alone})
+            continue
         record = case.fed(case.setup(changes))
         cells.append(cell := cell_of(changes, record))
         print("grid: {examples_per_second:8.0f} examples/s in {seconds:4.1f} s, {changes}".format(**cell), flush=True)
@@ -156,11 +164,29 @@ def fill(case: Case, row: Row, keep: Callable[[], None]) -> None:
     keep()
 
 
+def resident_rate(cells: Sequence[Row], changes: Mapping[str, Any]) -> float | None:
+    """The fastest that any cell with this step has seen it with resident data; null where none has run."""
+    told = [each.get("resident_examples_per_second") for each in cells if step_of(each["changes"]) == step_of(changes)]
+    return max((rate for rate in told if rate is not None), default=None)
+
+
+def step_of(changes: Mapping[str, Any]) -> Row:
+    loading = ("data", "decoder", "num_workers", "pin_memory")
+    return {name: value for name, value in changes.items() if name not in loading}
+
+
 def cell_of(changes: Mapping[str, Any], record: TrialRecord) -> Row:
     """A cell that does not run has no speed."""
-    rate = 0.0 if record.measurement is None else sustained(record.measurement).examples_per_second
-    why = None if record.failure is None else record.failure.message
-    return {"changes": changes, "examples_per_second": rate, "seconds": record.seconds, "failure": why}
+    told, resident = record.measurement, None
+    if told is not None and told.loading is not None and told.loading.resident_step_seconds:
+        resident = told.batch_size / told.loading.resident_step_seconds
+    return {
+        "changes": changes,
+        "examples_per_second": 0.0 if told is None else sustained(told).examples_per_second,
+        "resident_examples_per_second": resident,
+        "seconds": record.seconds,
+        "failure": None if record.failure is None else record.failure.message,
+    }
 
 
 def regret(case: Case, winner: Setup, found: Setup) -> Row:
@@ -288,12 +314,6 @@ def settings_of(knobs: Mapping[str, Any], device: str) -> dict[str, Any]:
     return found | ({"threads": knobs["num_threads"]} if device == "cpu" and knobs.get("num_threads") else {})
 
 
-def make_data(folder: Path, images: int) -> None:
-    """JPEG files of ImageNet's kind; a set that is there is used."""
-    words = ["make", str(folder / "files"), "--like", "imagenet", "--images", str(images), "-q"]
-    subprocess.run([sys.executable, "-m", "traindyno", "data", *words], check=True, stdout=subprocess.DEVNULL)
-
-
 def parse() -> argparse.Namespace:
     parser = results.arguments(__doc__.splitlines()[0])
     parser.add_argument("--workload", choices=JOBS, required=True)
@@ -303,7 +323,7 @@ def parse() -> argparse.Namespace:
     kinds.add_argument("--prepare", action="store_true", help="the data may be prepared")
     kinds.add_argument("--strong", action="store_true", help="baseline: bf16, channels_last, all CPUs but one, pinned")
     parser.add_argument("--images", type=int, help="of the generated set")
-    parser.add_argument("--time-budget", type=parse_seconds, help="of find: 5m30s with --prepare, 7m without")
+    parser.add_argument("--time-budget", type=parse_seconds, help="of find: 5m30s by default")
     parser.add_argument("--trial-seconds", type=float, default=2.0, help="of the grid and of what takes turns")
     parser.add_argument("--rounds", type=int, default=4, help="of what takes turns")
     parser.add_argument("--train-seconds", type=float, default=60.0)
@@ -316,8 +336,8 @@ def parse() -> argparse.Namespace:
         parser.error(f"there is no part {min(unknown)}: choose from {','.join(PARTS)}")
     if options.strong and "peer" in options.parts:
         parser.error("the peer starts from the common default: leave --strong away")
-    # Without preparing, more ways to load are searched; with it, the closest peer's 5 min 55 s are to be beaten.
-    options.time_budget = options.time_budget or (330.0 if options.prepare else 420.0)
+    # The closest peer's 5 min 55 s are to be beaten.
+    options.time_budget = options.time_budget or 330.0
     options.ends_at = None if options.stop_after is None else time.monotonic() + options.stop_after
     return options
 
@@ -325,7 +345,7 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     case = Case(options)
-    make_data(options.folder, options.images or case.job.images)
+    results.make_files(options.folder, options.images or case.job.images)
     rows: list[Row] = results.earlier_rows(options.also)
     name = {"workload": options.workload, "variant": case.variant}
     row = next((each for each in rows if name.items() <= each.items()), None)
