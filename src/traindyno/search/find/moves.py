@@ -12,12 +12,13 @@ import msgspec
 
 from traindyno.analysis.find.attempts import failure_words, not_tried, out_of_time, tried_switches
 from traindyno.analysis.find.findings import Effect
-from traindyno.analysis.find.forecast import BOUND_BY_DATA, waiting_gain
+from traindyno.analysis.find.forecast import BOUND_BY_DATA, preparing_seconds, waiting_gain
 from traindyno.analysis.find.pairs import MOST_PAIRS, needs_another, said_by, speaks_for
 from traindyno.analysis.find.rounds import FEWEST_ROUNDS
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
 from traindyno.analysis.switch_findings import Tried
 from traindyno.core.answers.find import Attempt
+from traindyno.core.loading import GPU_DECODER
 from traindyno.core.records import Settings
 from traindyno.core.setups import Setup
 from traindyno.core.units import format_percent, format_seconds
@@ -41,8 +42,8 @@ from traindyno.search.switches.trying import compare
 WORTH_ADOPTING = 1.01
 TIME_TO_SPARE = 0.5
 """Of the budget: so much must be left for more pairs than usual."""
-RUNS_FOR_DATA = 3
-"""End to end, for the loader that a faster step needs."""
+RUNS_FOR_DATA, RUNS_IF_GPU_DECODES = 3, 2
+"""End to end, for the loader that a faster step needs; a GPU that decodes needs few workers, and no search for them."""
 BESIDE_PRECISION = ("memory_format", "tf32")
 """Useless or slower beside lower precision, they may gain without it."""
 SMALL_SHARE = 0.05
@@ -259,12 +260,24 @@ class StepSearch:
             return losses
         prices = self._purse.prices
         waits = self._trials.has_data and waiting_gain(self._findings, self._findings.held) >= BOUND_BY_DATA
-        loading = RUNS_FOR_DATA * (prices.compiled_seconds + prices.cost("feed")) if waits else 0.0
+        loading = self._loading_seconds() if waits else 0.0
         if prices.is_compiled:
             return losses + loading
         # With resident data a round is short, and starting compiled code is much of it.
         rounds = 0.0 if self._trials.has_data else FEWEST_ROUNDS * prices.compiled_seconds
         return losses + prices.compiling_seconds + loading + rounds
+
+    def _loading_seconds(self) -> float:
+        """What it takes to load for a faster step: by a GPU that decodes, from a prepared set, or by many workers."""
+        goal, findings, prices = self._goal, self._findings, self._purse.prices
+        run = prices.compiled_seconds + prices.fed_seconds
+        may_decode = GPU_DECODER in goal.decoders and goal.may_change("decoder")
+        if may_decode and findings.is_usable((findings.held.data, GPU_DECODER)):
+            return RUNS_IF_GPU_DECODES * run
+        is_made = goal.is_prepared or any(source == goal.prepare for source, _ in findings.probes)
+        may_prepare = goal.prepare is not None and not is_made and goal.may_change("data")
+        preparing = preparing_seconds(findings) or 0.0
+        return RUNS_FOR_DATA * run + (preparing if may_prepare and preparing < (goal.budget_seconds or 0.0) else 0.0)
 
     def _losses_seconds(self, members: tuple[Candidate, ...], compiled: bool) -> float:
         """What they will take beyond what is kept for them. Of a compiled step they are looked at at its own batch."""

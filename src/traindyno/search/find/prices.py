@@ -1,6 +1,9 @@
 """What trials take, by those that were run: the prices that a search reckons with."""
 
+import math
+
 from traindyno.analysis.find.findings import Findings
+from traindyno.analysis.find.forecast import forecast_seconds
 from traindyno.analysis.flow_pace import flow_seconds
 from traindyno.analysis.switch_losses import LARGEST_BATCH, SEEDS
 from traindyno.core.records import Measurement, TrialKind, TrialRecord
@@ -71,6 +74,12 @@ class Prices:
         compiled = self.compiled_seconds if self.is_compiled and not self.was_compiled else 0.0
         return compiled + starting + share * flow_seconds(setup.settings, step_seconds, self._trial_seconds)
 
+    @property
+    def fed_seconds(self) -> float:
+        """What a run of what is held should take that does not wait for its data; no more than the last one took."""
+        step = self._findings.resident_seconds(self._findings.held.settings)
+        return min(self.cost("feed"), self.feed_seconds(self._findings.held, step))
+
     def seconds_to_compile(self, setup: Setup) -> float:
         """What a step that has not run yet takes to be compiled."""
         is_new = setup.settings.compile != "none" and self._findings.resident_seconds(setup.settings) is None
@@ -82,12 +91,24 @@ class Prices:
 
     @property
     def end_to_end_seconds(self) -> float:
-        """What is held: as its loader took last. What was tried and not held says nothing of the rounds to come."""
+        """What is held: as its loader took last, or as it should with a step that is faster by now. What was tried and
+        not held says nothing of the rounds to come.
+        """
         held = _loader(self._findings.held)
         alike = [run for run in self._runs if _loader_of(run) == held]
         last = alike[-1] if alike else next(iter(self._runs), None)
-        starting = self.compiled_seconds if last is not None and self.is_compiled and not compiles(last) else 0.0
-        return starting + (self.baseline_seconds if last is None else self._again(last))
+        if last is None:
+            return self.baseline_seconds
+        starting = self.compiled_seconds if self.is_compiled and not compiles(last) else 0.0
+        return min(starting + self._again(last), self._foretold_seconds)
+
+    @property
+    def _foretold_seconds(self) -> float:
+        """Without limit where too little is known."""
+        findings = self._findings
+        step = forecast_seconds(findings, findings.held) if findings.held != findings.baseline else None
+        known = step is not None and findings.rate(findings.baseline) is not None
+        return self.feed_seconds(findings.held, step) if known else math.inf
 
     @property
     def compiling_seconds(self) -> float:

@@ -39,6 +39,9 @@ DISAPPOINTS = 1.1
 NEARLY_AS_FAST = 1.05
 """What should be at most so many times slower than what is held, with the step as it will stay, may be faster."""
 
+FEW_WORKERS = 2
+"""Of a GPU that decodes, as long as nothing is known of them."""
+
 SOON_PREPARED = 0.1
 """A set that takes no more than this share of the budget to prepare need not wait until everything else was tried."""
 
@@ -73,7 +76,8 @@ class SupplySearch:
             yield from self._prepare(most, faster)
         if self._waits(enough):
             yield from self._workers.run(best, 1 if goes_on_to_wait and self._later() else most, faster)
-            if (other := self._rather(best, nearly=0.0 if brief else NEARLY_AS_FAST)) is not None:
+            nearly = NEARLY_AS_FAST if not brief and self._waits(enough) else 0.0
+            if (other := self._rather(best, nearly)) is not None:
                 yield from self._workers.run(other, most, faster)
         if self._waits(enough):
             yield from self._prepare(most, faster)
@@ -246,8 +250,12 @@ class SupplySearch:
                 self._findings.probes[supplier] = record
 
     def _affords_probe(self, setup: Setup) -> bool:
-        """A probe is only worth its time if a run end to end can follow."""
-        if self._purse.affords_feed(setup, forecast_seconds(self._findings, setup), self._purse.prices.cost("probe")):
+        """A probe is only worth its time if a run end to end can follow; where the GPU decodes that has few workers."""
+        run, seconds = setup, forecast_seconds(self._findings, setup)
+        if setup.settings.decoder == GPU_DECODER and seconds is None:
+            run = changed(setup, {"num_workers": FEW_WORKERS})
+            seconds = self._findings.resident_seconds(setup.settings)
+        if self._purse.affords_feed(run, seconds, self._purse.prices.cost("probe")):
             return True
         self._findings.note_untried(unprobed(setup, self._findings.held, None))
         return False
