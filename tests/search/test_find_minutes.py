@@ -152,14 +152,13 @@ def test_a_slow_baseline_leaves_time_to_compile(minutes: float, monkeypatch: pyt
     assert seconds(history) < 60 * minutes
 
 
-@pytest.mark.parametrize(("minutes", "cpus", "workers"), [(6, 8, 4), (5, 12, 0), (5, 10, 4)])
-def test_time_is_left_for_a_gpu_to_decode_for_a_compiled_step(minutes: float, cpus: int, workers: int) -> None:
+def test_time_is_left_for_a_gpu_to_decode_for_a_compiled_step() -> None:
     """Its run is short: it was reckoned to take as long as one with all workers."""
-    baseline = msgspec.structs.replace(COMMON, num_workers=workers)
-    goal = goal_of(baseline, cpus=cpus, decoders=DECODERS, budget_seconds=60 * minutes)
-    answer = answer_of(goal, searched(goal))
-    assert answer.recommended.settings["decoder"] == "nvjpeg"
-    assert answer.recommended.examples_per_second > 0.65 * FASTEST_STEP
+    baseline = msgspec.structs.replace(COMMON, num_workers=0)
+    goal = goal_of(baseline, cpus=12, decoders=DECODERS, budget_seconds=300)
+    answer = answer_of(goal, searched(goal, slower=1.3))
+    assert answer.recommended.changes.items() >= {"decoder": "nvjpeg", "compile": "reduce-overhead"}.items()
+    assert answer.recommended.examples_per_second > 0.9 * FASTEST_STEP
 
 
 def test_more_time_never_finds_much_less() -> None:
