@@ -42,8 +42,8 @@ def seconds(history: list[TrialRecord]) -> float:
 @pytest.mark.parametrize(
     ("minutes", "prepare", "share"),
     [
+        (4.5, None, 0.95),
         (5.5, None, 0.95),
-        (6, None, 0.95),
         (10, None, 0.95),
         (5, "prepared:/store", 0.95),
         (5.5, "prepared:/store", 0.95),
@@ -85,14 +85,14 @@ def soon_known(record: TrialRecord) -> TrialRecord:
 
 
 def test_what_losses_leave_of_the_time_kept_for_them_is_spent_on_what_there_was_none_for() -> None:
-    goal = common(5.5, cpus=8)
+    goal = on_host(6)
     history = searched(goal, tamper=soon_known)
     last = max(number for number, each in enumerate(history) if each.spec.kind == "losses")
     before = {each.change: each.outcome for each in plan_of(goal).findings(history[:last]).attempts}
-    assert before["workers for folder:/data, decoded by nvjpeg"] == "not tried: the time budget does not reach"
+    assert before["workers for folder:/data, decoded by simplejpeg"] == "not tried: the time budget does not reach"
     (run,) = [each.spec for each in history[last:] if each.spec.kind == "feed" and each.spec.repeat < FIRST_ROUND]
     assert run.settings.compile != "none"
-    assert seconds(history) < 330
+    assert seconds(history) < 360
 
 
 def test_more_workers_than_an_older_step_needed_are_held_without_a_run_where_there_is_no_time_for_one() -> None:
@@ -107,14 +107,13 @@ def test_more_workers_than_an_older_step_needed_are_held_without_a_run_where_the
 
 
 def crowded(record: TrialRecord) -> TrialRecord:
-    """Workers on all CPUs of eight are slower than they should be, in the baseline's way apart."""
-    settings = record.spec.settings
-    is_slow = record.spec.kind == "feed" and settings.num_workers >= 7 and settings.decoder != "pil"
-    return slowed(record, 1.2) if is_slow else record
+    """Beside others a worker is a little slower than it should be, until the last rounds; in the baseline it is not."""
+    fed = record.spec.kind == "feed" and record.spec.repeat < FIRST_ROUND and record.spec.settings != COMMON
+    return slowed(record, 1.02) if fed and record.spec.settings.num_workers > 1 else record
 
 
 def test_fewer_workers_that_are_as_fast_have_one_line_with_their_run() -> None:
-    goal = common(8, cpus=8)
+    goal = common(8, prepare="prepared:/store")
     answer = answer_of(goal, searched(goal, tamper=crowded))
     (line,) = [each for each in answer.attempts if each.outcome == "adopted: as fast with fewer"]
     assert [each for each in answer.attempts if each.change == line.change] == [line]
@@ -124,7 +123,7 @@ def test_fewer_workers_that_are_as_fast_have_one_line_with_their_run() -> None:
 
 @pytest.mark.parametrize(("minutes", "speedup"), [(3, 1.9), (4, 3), (5, 3)])
 def test_a_step_is_not_compiled_where_no_time_is_left_to_load_for_it(minutes: float, speedup: float) -> None:
-    answer, history = found(common(minutes))
+    answer, history = found(on_host(minutes))
     assert answer.recommended.settings["compile"] == "none"
     assert answer.speedup > speedup
     assert seconds(history) < 60 * minutes
@@ -230,10 +229,10 @@ def test_with_more_time_for_its_rest_a_search_tries_what_there_was_no_time_for(t
 
 
 def test_what_a_new_budget_makes_useless_is_counted_as_spent() -> None:
-    goal, before, after = gone_on(on_host(6), 20, rest_seconds=300)
+    goal, before, after = gone_on(on_host(6), 20, rest_seconds=360)
     used = {record.spec.key for _, record in plan_of(goal).findings([*before, *after]).log}
     assert not {record.spec.key for record in before} <= used
-    assert seconds(after) < 300
+    assert seconds(after) < 360
     assert answer_of(goal, [*before, *after]).recommended.confirmed
 
 

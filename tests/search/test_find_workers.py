@@ -8,6 +8,7 @@ from search.test_find_disturbed import slowed
 from traindyno.analysis.find.attempts import UNCOMPARED, tried_end_to_end
 from traindyno.analysis.find.forecast import forecast_seconds
 from traindyno.analysis.find.rounds import FIRST_ROUND
+from traindyno.core.loading import GPU_DECODER
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, Settings, TrialRecord
 from traindyno.search.find.goal import Goal
@@ -18,10 +19,17 @@ CRASHED = Failure(outcome=Outcome.CRASH, message="it crashed", remedy="")
 
 
 @pytest.mark.parametrize(
-    ("cpus", "profile"), [(16, "transfer_seconds=0.001"), (8, "transfer_seconds=0.0005,decode_seconds=5e-4")]
+    ("cpus", "profile", "decoders"),
+    [
+        (24, "transfer_seconds=0.001", ()),
+        (8, "transfer_seconds=0.0005,decode_seconds=5e-4", ()),
+        (16, "", (GPU_DECODER,)),
+    ],
 )
-def test_nothing_is_adopted_without_a_comparison_when_the_step_has_changed(cpus: int, profile: str) -> None:
-    goal = goal_of(cpus=cpus, decoders=("pil", "torchvision", "simplejpeg", "nvjpeg"))
+def test_nothing_is_adopted_without_a_comparison_when_the_step_has_changed(
+    cpus: int, profile: str, decoders: tuple[str, ...]
+) -> None:
+    goal = goal_of(cpus=cpus, decoders=("pil", "torchvision", "simplejpeg", *decoders))
     adopted = [each for each in answer_of(goal, search(goal, profile)).attempts if each.side == "data" and each.adopted]
     assert len(adopted) > 1
     assert all(each.ratio is not None for each in adopted)

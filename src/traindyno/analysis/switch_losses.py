@@ -15,8 +15,9 @@ LOOKS = (1, SEEDS, 5)
 """Seeds after which a loss may be found to agree; whether it differs is decided by the last of them."""
 LARGEST_BATCH = 32
 LAST_STEPS = 10
-# A network that learns its few batches by heart ends near zero with every seed; so little of the way means nothing.
-NOTHING_OF_THE_FALL = 0.01
+# So little of the way means nothing: it is a step or two of a hundred. A network that learns its few batches by heart
+# ends at nearly the same loss with every seed.
+NOTHING_OF_THE_FALL = 0.02
 
 
 class LossCheck(Record, frozen=True):

@@ -5,7 +5,7 @@ computes while the next batch is made, with or without workers, so training hide
 the point where both take as long, neither is wholly hidden.
 """
 
-from traindyno.core.loading import BatchIntervals, Loading, StageCost, StageName
+from traindyno.core.loading import GPU_DECODER, BatchIntervals, Loading, StageCost, StageName
 from traindyno.core.records import TrialSpec
 from traindyno.runner.profile import Profile
 
@@ -59,14 +59,18 @@ def making_seconds(profile: Profile, spec: TrialSpec) -> float:
 
 
 def _stages(profile: Profile, spec: TrialSpec) -> dict[StageName, float]:
-    """Seconds per example and stage. Prepared pixels need no decoding, and what lies in RAM is hardly fetched."""
+    """Seconds per example and stage. Prepared pixels need no decoding, and what lies in RAM is hardly fetched.
+
+    Where the GPU decodes, it also crops.
+    """
     source, depth = spec.workload.data.partition(":")[0], spec.feed.depth
     prepared = source == "prepared"
+    cropping = 0.1 if prepared else float(spec.settings.decoder != GPU_DECODER)
     fetch = profile.fetch_seconds * (0.1 if source == "memory" else 1.0)
     stages: dict[StageName, float] = {
         "fetch": fetch + (profile.cold_seconds if spec.feed.cold else 0.0),
         "decode": 0.0 if prepared else profile.decode_seconds * DECODING[spec.settings.decoder],
-        "augment": profile.augment_seconds * (0.1 if prepared else 1.0),
+        "augment": profile.augment_seconds * cropping,
         "collate": profile.collate_seconds,
     }
     left_out = {"bytes": ("decode", "augment"), "pixels": ("augment",), "examples": ()}[depth]

@@ -21,8 +21,10 @@ CHANGES_MOST = "precision"
 _OF_HELD = "the losses of what is held"
 TRIALS_IF_ALIKE = SEEDS + 1
 """The baseline's seeds, and one of what is held."""
-TRIALS_IF_NOT = 2 * SEEDS + 1
-"""The baseline's seeds, those of something that differs, and what is left of it without that."""
+TRIALS_IF_NOT = 2 * LOOKS[-1] + 1
+"""All seeds of the baseline and of something that differs, and what is left of it without that. Where there is not the
+time for a hundred steps of each, fewer steps are better than fewer seeds, which take one sound switch in ten for worse.
+"""
 
 
 class LossLook:

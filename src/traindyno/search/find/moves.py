@@ -145,13 +145,21 @@ class StepSearch:
         What came in together with precision must pay without it.
         """
         spoiling, tried = self._findings.spoiling, {each.change for each in self._findings.attempts if each.trials}
-        told = [each for each in one_by_one(self._goal) if each.name not in tried or each.switch in BESIDE_PRECISION]
+        told = [each for each in one_by_one(self._goal) if each.name not in tried or self._depends_on_precision(each)]
         fresh = [each for each in told if (each.switch, each.value) not in spoiling]
         self._left = [each for each in fresh if not self._is_held(each)]
         again = {each.name for each in self._left}
         self._findings.attempts = [each for each in self._findings.attempts if each.adopted or each.change not in again]
         for member in [each for each in self._partners if each in self._findings.members]:
             yield from self._without(member)
+
+    def _depends_on_precision(self, candidate: Candidate) -> bool:
+        """Whether a switch may do something else without lower precision, and was never tried so."""
+        if candidate.switch not in BESIDE_PRECISION:
+            return False
+        arms = [(record.spec.settings, record.spec.against) for _, record in self._findings.log]
+        in_full = [(one, other) for one, other in arms if other and one.precision == other.precision == "fp32"]
+        return not any(is_set(candidate, one) and not is_set(candidate, other) for one, other in in_full)
 
     @property
     def _partners(self) -> tuple[Candidate, ...]:
