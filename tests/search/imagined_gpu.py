@@ -56,6 +56,8 @@ class ImaginedGpu(SimulatedRunner):
     Workers that feed a step take `slower` times as long as the probe of one process says.
     """
 
+    decoded_on_gpu_milliseconds = DECODED_ON_GPU_MILLISECONDS
+
     def __init__(self, cpus: int, examples: int = EXAMPLES, loader: str = LOADER, slower: float = 1.0) -> None:
         profile = f"cpus={cpus},{loader},noise=0.004,examples={examples},transfer_seconds=0.00001"
         super().__init__(parse_profile(profile))
@@ -67,7 +69,7 @@ class ImaginedGpu(SimulatedRunner):
         record, compiling = self._timed(spec, watcher, log_path), self._compiling_seconds(spec)
         told = record.measurement
         if told is not None:
-            loading = _decoding(spec, told.loading)
+            loading = self._told_of_decoding(spec, told.loading)
             told = msgspec.structs.replace(told, first_step_seconds=max(compiling), loading=loading)
         seconds = self._takes(spec, compiling)
         if spec.kind == "feed" and told is not None:
@@ -85,11 +87,26 @@ class ImaginedGpu(SimulatedRunner):
         return record
 
     def _step_seconds(self, spec: TrialSpec) -> float:
-        settings = spec.settings
+        plain, settings = self._plain_step_seconds(spec.settings), spec.settings
+        if settings.decoder != "nvjpeg" or spec.kind != "feed":
+            return plain
+        beside = plain + _seconds_of_batch(BESIDE_DECODING_MILLISECONDS, settings)
+        return max(beside, _seconds_of_batch(self.decoded_on_gpu_milliseconds, settings))
+
+    def _plain_step_seconds(self, settings: Settings) -> float:
+        """With nothing to decode."""
         whole = STEP_MILLISECONDS[settings.precision, settings.memory_format, settings.compile]
-        if settings.decoder == "nvjpeg" and spec.kind == "feed":
-            whole = max(whole + BESIDE_DECODING_MILLISECONDS, DECODED_ON_GPU_MILLISECONDS)
-        return whole * settings.batch_size / 256 / 1000
+        return _seconds_of_batch(whole, settings)
+
+    def _told_of_decoding(self, spec: TrialSpec, told: Loading | None) -> Loading | None:
+        """Of a GPU that decodes a probe says what that takes, and a run what the step takes without it."""
+        if told is None or spec.settings.decoder != "nvjpeg":
+            return told
+        if spec.kind == "probe":
+            seconds = _seconds_of_batch(self.decoded_on_gpu_milliseconds, spec.settings)
+            return msgspec.structs.replace(told, transfer_seconds=seconds)
+        step = self._plain_step_seconds(spec.settings)
+        return msgspec.structs.replace(told, resident_step_seconds=step, resident_ci95=(0.99 * step, 1.01 * step))
 
     def _takes(self, spec: TrialSpec, compiling: list[float]) -> float:
         if spec.kind == "probe":
@@ -136,12 +153,9 @@ class ImaginedGpu(SimulatedRunner):
         return COMPILED_SECONDS if known else COMPILING_SECONDS
 
 
-def _decoding(spec: TrialSpec, told: Loading | None) -> Loading | None:
-    """What a probe says of a GPU that decodes."""
-    if told is None or spec.kind != "probe" or spec.settings.decoder != "nvjpeg":
-        return told
-    seconds = DECODED_ON_GPU_MILLISECONDS * spec.settings.batch_size / 256 / 1000
-    return msgspec.structs.replace(told, transfer_seconds=seconds)
+def _seconds_of_batch(milliseconds: float, settings: Settings) -> float:
+    """What takes so long for a batch of 256."""
+    return milliseconds * settings.batch_size / 256 / 1000
 
 
 def searched(
@@ -151,9 +165,11 @@ def searched(
     history: Sequence[TrialRecord] = (),
     loader: str = LOADER,
     slower: float = 1.0,
+    decoded_on_gpu_milliseconds: float = DECODED_ON_GPU_MILLISECONDS,
 ) -> list[TrialRecord]:
     """Every trial of a search on such a machine, after those of its `history`."""
     runner = ImaginedGpu(int(goal.usable_cpus), examples, loader, slower)
+    runner.decoded_on_gpu_milliseconds = decoded_on_gpu_milliseconds
     plan, records = plan_of(goal), list(history)
     while (proposal := plan.ask(records)) is not None:
         records.append(tamper(runner.run(proposal.spec, Watcher())))

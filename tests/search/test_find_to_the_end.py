@@ -8,7 +8,7 @@ from search.simulated_find import answer_of, goal_of, plan_of
 from search.test_find_minutes import COMMON, common, found, seconds
 from traindyno.core.answers.find import FindAnswer
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import Failure, TrialRecord, TrialSpec
+from traindyno.core.records import Failure, Settings, TrialRecord, TrialSpec
 from traindyno.runner.protocol import Watcher
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.moves import StepSearch
@@ -57,14 +57,17 @@ class OtherGpu(ImaginedGpu):
         return record
 
     def _step_seconds(self, spec: TrialSpec) -> float:
-        settings = spec.settings
+        """The GPU decodes and computes by turns."""
+        decoding = self._decoding if spec.settings.decoder == "nvjpeg" and spec.kind == "feed" else 0.0
+        return self._plain_step_seconds(spec.settings) + decoding * spec.settings.batch_size / 256
+
+    def _plain_step_seconds(self, settings: Settings) -> float:
         last = self._last if settings.precision == "bf16" else 1 / self._last
         whole = STEP_SECONDS[settings.precision] * (last if settings.memory_format == "channels_last" else 1.0)
         host = {"none": 1.0, "default": 0.75}.get(settings.compile, 0.15) * self._launching
-        decoding = self._decoding if settings.decoder == "nvjpeg" and spec.kind == "feed" else 0.0
         compiled = 1.0 if settings.compile == "none" else 0.8
         tf32 = 0.9 if settings.precision == "fp32" and settings.tf32 == "all" else 1.0
-        return (max(host, compiled * tf32 * whole) + decoding) * settings.batch_size / 256
+        return max(host, compiled * tf32 * whole) * settings.batch_size / 256
 
 
 def searched_on(gpu: ImaginedGpu, goal: Goal) -> tuple[FindAnswer, list[TrialRecord]]:

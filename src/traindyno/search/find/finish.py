@@ -1,5 +1,7 @@
 """The end of a search: the margin of memory, the rounds that prove the gain, and a last look at the step."""
 
+from collections.abc import Sequence
+
 from traindyno.analysis.find.attempts import NO_MARGIN
 from traindyno.analysis.find.choice import choose, setup_of
 from traindyno.analysis.find.rounds import BASELINE, FEWEST_ROUNDS, FIRST_ROUND, Entry
@@ -7,7 +9,7 @@ from traindyno.analysis.find.simpler import near_equals, predicted_rate
 from traindyno.analysis.intervals import relative_half_width
 from traindyno.core.answers.interval import Interval
 from traindyno.core.setups import Setup, step_settings
-from traindyno.search.find.giving_up import give_up
+from traindyno.search.find.giving_up import give_up, step_back
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.rounds import one_round
 from traindyno.search.find.trials import changed
@@ -58,12 +60,25 @@ def last_rounds(hunt: Hunt) -> Trying[None]:
         return
     repeats = max(FEWEST_ROUNDS, hunt.goal.repeats)
     for number in range(MOST_TIMES * repeats):
-        if number >= repeats and not _differ(hunt):
+        if not _has_rivals(hunt) or (number >= repeats and not _differ(hunt)):
             return
         is_there = all(hunt.purse.has_run(hunt.trials.end_to_end(each.setup, FIRST_ROUND + number)) for each in entries)
         if number > 0 and not is_there and not _affords(hunt, number, repeats):
             return
         yield from one_round(hunt.trials, entries, number, hunt.goal.seed, max(repeats, number + 1))
+
+
+def _has_rivals(hunt: Hunt) -> bool:
+    """Whether anyone is left to be compared with the baseline; where all have failed, what was held before enters."""
+    findings, entries = hunt.findings, hunt.findings.entries
+    while entries[0].failure is None and _all_failed(entries[1:]) and step_back(findings):
+        if findings.held not in [entry.setup for entry in entries]:
+            entries.append(Entry(name=f"{OWN_BATCH}, try {len(entries)}", setup=findings.held))
+    return not _all_failed(entries[1:])
+
+
+def _all_failed(entries: Sequence[Entry]) -> bool:
+    return all(entry.failure is not None for entry in entries)
 
 
 def _affords(hunt: Hunt, number: int, repeats: int) -> bool:

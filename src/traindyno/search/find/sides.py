@@ -65,9 +65,10 @@ class Sides:
             if gains["data"] >= BOUND_BY_DATA or gains["data"] >= gains["step"]:
                 self._visited.add(self._settings)
                 brief = gains["step"] >= WORTH_SEARCHING and self._step.may_change_much
-                kept = self._first_look_seconds() if brief else 0.0
+                kept, members = self._first_look_seconds() if brief else 0.0, self._findings.members
                 yield from self._hunt.logged("data", self._data.improve(brief, kept))
-                self._visited.add(self._settings)
+                if self._findings.members == members:
+                    self._visited.add(self._settings)
             else:
                 yield from self._hunt.logged("step", self._step.improve(self._waits_now))
 

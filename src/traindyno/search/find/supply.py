@@ -2,8 +2,9 @@
 
 Decoders and sources are probed in one process each and the rest is simulated; the supplier that should be the best is
 then tried end to end at a few worker counts. A GPU that decodes does so beside the step and leaves little to workers:
-where more workers alone would not do, it comes first. A set that has yet to be prepared is tried only while training
-waits, and should go on to wait with the best of the others, unless it is soon prepared.
+where more workers alone would not do and its probe says that it would, it comes first. A set that has yet to be
+prepared is tried only while training waits, and should go on to wait with the best of the others, unless it is soon
+prepared.
 """
 
 from collections.abc import Iterator
@@ -64,10 +65,12 @@ class SupplySearch:
             if not self._waits(enough):
                 return
         gpu_first = self._goes_on_to_wait(self._findings.held, enough, faster)
-        if gpu_first:
-            yield from self._decode_on_gpu(enough, most, faster)
-            if self._findings.held.settings.decoder == GPU_DECODER and not self._waits(enough):
-                return
+        if gpu_first and (on_gpu := self._decoded_on_gpu()) is not None:
+            yield from self._probe_all((on_gpu,))
+            if self._is_probed(on_gpu) and not self._goes_on_to_wait(on_gpu, enough, faster):
+                yield from self._workers.run(on_gpu, most, faster)
+                if self._findings.held.settings.decoder == GPU_DECODER and not self._waits(enough):
+                    return
         best = self._pinned(self._findings.held)
         for others in (self._decoders, self._sources):
             best = yield from self._fastest((best, *others(best)), faster)
@@ -75,9 +78,10 @@ class SupplySearch:
         if goes_on_to_wait:
             yield from self._prepare(most, faster)
         if self._waits(enough):
-            yield from self._workers.run(best, 1 if goes_on_to_wait and self._later() else most, faster)
+            more = any(not self._is_probed(each) for each in self._later())
+            yield from self._workers.run(best, 1 if goes_on_to_wait and more else most, faster)
             nearly = NEARLY_AS_FAST if not brief and self._waits(enough) else 0.0
-            if (other := self._rather(best, nearly)) is not None:
+            if self._has_run(best) and (other := self._rather(best, nearly)) is not None:
                 yield from self._workers.run(other, most, faster)
         if self._waits(enough):
             yield from self._prepare(most, faster)
@@ -104,6 +108,10 @@ class SupplySearch:
         then = best_seconds(self._findings, setup, counts, faster)
         resident = self._findings.resident_seconds(self._findings.held.settings)
         return then is None or resident is None or then > enough * faster * resident
+
+    def _has_run(self, setup: Setup) -> bool:
+        """Whether there was time for a run end to end from there."""
+        return any(supplier_of(each) == supplier_of(setup) for each in self._findings.feeds)
 
     def _rather(self, tried: Setup, nearly: float) -> Setup | None:
         """A supplier other than the one tried that should be clearly faster than what is held has turned out to be, or
@@ -162,9 +170,11 @@ class SupplySearch:
         return any(supplier_of(each) not in known for each in ways)
 
     def _decoders(self, setup: Setup) -> Iterator[Setup]:
+        """Other decoders of the host; that of the GPU once it has been probed."""
         if self._goal.may_change("decoder") and self._decodes(setup):
-            others = (each for each in self._goal.decoders if each not in (setup.settings.decoder, GPU_DECODER))
-            yield from (self._pinned(changed(setup, {"decoder": decoder})) for decoder in others)
+            others = (each for each in self._goal.decoders if each != setup.settings.decoder)
+            ways = (self._pinned(changed(setup, {"decoder": decoder})) for decoder in others)
+            yield from (each for each in ways if each.settings.decoder != GPU_DECODER or self._is_probed(each))
 
     def _sources(self, setup: Setup) -> Iterator[Setup]:
         if self._goal.may_change("data"):
@@ -220,10 +230,22 @@ class SupplySearch:
         self._findings.note_untried(not_tried("data", f"data={self._goal.prepare}", why))
 
     def _try_later(self, setup: Setup, most: int, faster: float) -> Trying[None]:
+        """Its probe may say that it would be slower than what is held, with the workers that each of them needs."""
         yield from self._probe_all((setup,))
-        supplier = supplier_of(setup)
-        if supplier in self._findings.probes and self._findings.is_usable(supplier):
+        if not self._is_probed(setup):
+            return
+        held = self._findings.held
+        both = [(each, allowed_counts(self._goal, self._findings, each)) for each in (setup, held)]
+        own, other = (best_seconds(self._findings, each, counts, faster) for each, counts in both)
+        if own is None or other is None or own < other or supplier_of(setup) == supplier_of(held):
             yield from self._workers.run(setup, most, faster)
+        else:
+            self._findings.note_untried(ruled_out(setup, held, other, own))
+
+    def _is_probed(self, setup: Setup) -> bool:
+        """Whether it is known what it costs, and it may serve."""
+        supplier = supplier_of(setup)
+        return supplier in self._findings.probes and self._findings.is_usable(supplier)
 
     def _decodes(self, setup: Setup) -> bool:
         """Whether a decoder has anything to do with this source, as far as it is known."""

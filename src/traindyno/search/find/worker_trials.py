@@ -23,6 +23,7 @@ from traindyno.core.loading import GPU_DECODER
 from traindyno.core.records import TrialRecord
 from traindyno.core.settings_file import SYNTHETIC
 from traindyno.core.setups import Setup
+from traindyno.search.find.giving_up import step_back
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.trials import changed
@@ -104,6 +105,8 @@ class WorkerTrials:
                 yield from self._load(tried)
             else:
                 yield from self._feed(tried, following.reason)
+            if self._steps_back():
+                return
         self._hold_fewest()
 
     def run_held(self) -> Trying[None]:
@@ -111,6 +114,11 @@ class WorkerTrials:
         held = self._findings.held
         if self._purse.affords_feed(held, forecast_seconds(self._findings, held)):
             yield from self._feed(held, "what is held, as it would train")
+            self._steps_back()
+
+    def _steps_back(self) -> bool:
+        """Whether a step that ran by itself has failed end to end, and is no longer held."""
+        return self._findings.step_goes_on_failing(self._findings.held.settings) and step_back(self._findings)
 
     def _following(self, setup: Setup, left: int, load_first: bool, faster: float) -> NextCount | None:
         """The next count by the estimates; where nothing can be estimated, half the CPUs and then all of them."""
