@@ -8,7 +8,7 @@ import pytest
 from analysis.making import ran
 from traindyno.analysis.find.verify import conclude_verify, entries_of, still_holds
 from traindyno.core.answers import VerifyAnswer
-from traindyno.core.records import Settings, WorkloadSpec
+from traindyno.core.records import Block, Settings, TrialRecord, WorkloadSpec
 from traindyno.core.requests import Bench, VerifyRequest
 from traindyno.core.setups import Setup
 
@@ -59,3 +59,25 @@ def test_a_batch_that_had_to_change_and_was_told_to_be_slower_is_held_to_that(
     speedup: float, ci95: tuple[float, float], holds: bool | None
 ) -> None:
     assert still_holds(speedup, ci95, 0.93) is holds
+
+
+def in_blocks(step_seconds: float, repeat: int) -> TrialRecord:
+    """A run that knows its own rate well."""
+    record = ran(64, step_seconds, repeat=repeat)
+    assert record.measurement is not None
+    blocks = tuple(Block(steps=10, seconds=10 * step_seconds * share) for share in (0.998, 1.0, 1.002, 1.0, 1.0))
+    return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, blocks=blocks))
+
+
+def test_two_rounds_that_differ_are_two_rounds() -> None:
+    request = VerifyRequest(
+        workload=WorkloadSpec(model="torchvision:resnet50"), bench=Bench(), baseline=BASELINE, recommended=FASTER
+    )
+    entries = entries_of(BASELINE, FASTER)
+    for entry, seconds in zip(entries, ((0.1, 0.125), (0.05, 0.05)), strict=True):
+        entry.records.update({number: in_blocks(each, number) for number, each in enumerate(seconds)})
+    answer = conclude_verify(request, entries, trials=4, seconds=60.0)
+    assert not answer.recommended.confirmed
+    (verdict,) = answer.verdicts
+    assert "its rounds differ, and in the slower one it was 2.00 times as fast" in verdict
+    assert "only one round" not in verdict

@@ -328,3 +328,12 @@ def test_fp16_on_a_cpu_is_told_where_a_framework_does_not_have_it() -> None:
     settings = msgspec.structs.replace(PLAIN, precision="fp16")
     assert "# Lightning computes fp16 on a CPU as bf16." in code("Lightning", settings).splitlines()
     assert "# accelerate computes fp16 on a CPU as fp32." in code("accelerate", settings).splitlines()
+
+
+@pytest.mark.parametrize("title", ["PyTorch", "Lightning", "accelerate"])
+def test_queues_for_a_gpu_that_decodes_are_there_before_anything_can_start_cuda(title: str) -> None:
+    setup = Setup(data="folder:/a", settings=msgspec.structs.replace(PLAIN, device="cuda:0", decoder="nvjpeg"))
+    text = next(each.text for each in find_code(setup, setup, NAMED) if each.title == title)
+    code = [line for line in text.splitlines() if line and not line.startswith(("#", "import", "from"))]
+    assert code[0] == 'os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")'
+    assert "import os" in text

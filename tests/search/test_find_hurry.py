@@ -46,7 +46,7 @@ def test_two_rounds_are_run_where_there_is_time_for_them() -> None:
 
 
 def test_the_step_is_taken_apart_after_a_change_was_tried_where_time_is_short() -> None:
-    kinds = [record.spec.kind for record in search(goal_of(budget_seconds=80.0))]
+    kinds = [record.spec.kind for record in search(goal_of(budget_seconds=155.0))]
     assert kinds.index("anatomy") > kinds.index("feed", 1)
     assert [record.spec.kind for record in search(goal_of(budget_seconds=600.0))][2] == "anatomy"
 

@@ -163,11 +163,11 @@ def test_time_is_left_for_a_gpu_to_decode_for_a_compiled_step() -> None:
 @pytest.mark.parametrize("milliseconds", [60.0, 100.0, 300.0])
 @pytest.mark.parametrize(("minutes", "cpus"), [(3, 8), (3, 16), (3, 24), (5.5, 8), (5.5, 16), (8, 16)])
 def test_a_gpu_that_decodes_slowly_does_not_come_first(milliseconds: float, minutes: float, cpus: int) -> None:
-    """As those without an engine for JPEG do: what its probe says is asked first. Others do at least as well beside it."""
+    """As those without an engine for JPEG do: its probe is asked first, and others do as well as without it."""
     history = searched(common(minutes, cpus=cpus), decoded_on_gpu_milliseconds=milliseconds)
     without = found(on_host(minutes, cpus=cpus))[0]
     assert answer_of(common(minutes, cpus=cpus), history).speedup > 0.95 * without.speedup
-    assert seconds(history) < 1.05 * 60 * minutes
+    assert seconds(history) < 60 * minutes
 
 
 def test_more_time_never_finds_much_less() -> None:
@@ -275,11 +275,9 @@ def test_they_are_not_tried_where_the_data_hold_training_up_for_good() -> None:
 
 
 def test_two_equally_fast_worker_counts_are_enough() -> None:
-    """One is slower than two, and three are as fast."""
     _, history = found(common(7, cpus=12))
     fed = [each.spec for each in history if each.spec.kind == "feed" and each.spec.repeat < FIRST_ROUND]
-    counts = [spec.settings.num_workers for spec in fed if spec.settings.compile == "reduce-overhead"]
-    assert counts == [2, 1, 3]
+    assert [spec.settings.num_workers for spec in fed if spec.settings.compile == "reduce-overhead"] == [2, 3]
 
 
 def test_what_is_soon_prepared_is_tried_before_other_ways_to_load() -> None:
@@ -323,9 +321,10 @@ def test_a_baseline_that_is_compute_bound_has_its_switches_tried_first() -> None
 @pytest.mark.parametrize("workers", [0, 4])
 @pytest.mark.parametrize("cpus", [2, 6, 16])
 def test_few_minutes_are_not_overspent(minutes: float, workers: int, cpus: int) -> None:
+    """But for a round without which nothing is shown, which may end a little late."""
     settings = msgspec.structs.replace(COMMON, num_workers=workers)
     history = searched(goal_of(settings, cpus=cpus, decoders=DECODERS, budget_seconds=60 * minutes))
-    assert seconds(history) < 1.1 * 60 * minutes
+    assert seconds(history) < 1.02 * 60 * minutes
 
 
 def test_a_set_that_may_take_any_time_to_prepare_is_not_prepared() -> None:

@@ -11,6 +11,7 @@ from typing import Literal
 from traindyno.analysis.worker_estimates import Estimate
 from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
+from traindyno.core.loading import GPU_DECODER, Decoder
 
 NEAR_BEST = 0.99
 _DOUBTFUL = 0.98
@@ -94,6 +95,11 @@ def _contender(estimates: Sequence[Estimate]) -> NextCount | None:
     if not rivals:
         return None
     return NextCount(num_workers=fewest_near_best(rivals).num_workers, how="goal", reason="may be faster")
+
+
+def fewest_workers(decoder: Decoder) -> int:
+    """Where the GPU decodes, whoever loads the bytes is better not the thread that decodes them."""
+    return 1 if decoder == GPU_DECODER else 0
 
 
 def alike(count: int, other: int) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from traindyno.core.loading import GPU_DECODER
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.setups import Setup
 from traindyno.report.switch_code import FLAGS, KERNELS, lines_of
@@ -28,6 +29,10 @@ LOADING = (
 )
 OF_A_LOADER = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
 """What `traindyno.apply` takes from a user's `DataLoader` where the settings do not name it."""
+QUEUES_TO_DECODE = (
+    "# Before CUDA starts: with fewer queues the GPU decodes and computes by turns.",
+    'os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")',
+)
 CHECKPOINTING = (
     "# Activation checkpointing: in the model's forward, write torch.utils.checkpoint.checkpoint(block, x,",
     "# use_reentrant=False) for block(x), for each block of every outermost row (nn.Sequential, nn.ModuleList)",
@@ -53,15 +58,11 @@ def device_of(settings: Settings) -> str:
 def flag_lines(settings: Settings, baseline: Settings, *, but: Sequence[str] = ()) -> list[str]:
     """What holds for the process, as far as it is not torch's default or not what the baseline had."""
     plain = Settings(batch_size=1)
-    names = [name for name in FLAGS if name not in but]
-    told = {name: getattr(settings, name) for name in names}
-    return lines_of(
-        {
-            name: value
-            for name, value in told.items()
-            if value != getattr(plain, name) or value != getattr(baseline, name)
-        }
-    )
+    told = {name: getattr(settings, name) for name in FLAGS if name not in but}
+    wanted = {
+        name: value for name, value in told.items() if value != getattr(plain, name) or value != getattr(baseline, name)
+    }
+    return [*(QUEUES_TO_DECODE if settings.decoder == GPU_DECODER else ()), *lines_of(wanted)]
 
 
 def is_named(setup: Setup) -> bool:

@@ -9,7 +9,7 @@ from traindyno.core.loading import GPU_DECODER, BatchIntervals, Loading, StageCo
 from traindyno.core.records import TrialSpec
 from traindyno.runner.profile import Profile
 
-DECODING = {"pil": 1.0, "torchvision": 0.85, "simplejpeg": 0.6, "nvjpeg": 0.0}
+DECODING = {"pil": 1.0, "torchvision": 0.85, "simplejpeg": 0.6, "nvjpeg": 0.004}
 SHARPNESS = 10
 # A worker is slower than a lone process: a little by itself, more beside others, and more still when CPUs are short.
 OVERHEAD, CROWDING, SHORTAGE = 0.03, 0.1, 0.01

@@ -1,6 +1,7 @@
 """Settings set in a training script: flags, model, optimiser, loader and step, by the code that measured them."""
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -65,6 +66,8 @@ def apply(
     data = dataset if dataset is not None or file.data == SYNTHETIC else file.data
     spec = _spec(file, data, image_size=image_size, skip_bad=skip_bad)
     late = _comes_late(complete)
+    for note in late:
+        warnings.warn(note, stacklevel=2)
     set_before_cuda(complete)
     set_flags(complete)
     if chosen.type == "cuda":

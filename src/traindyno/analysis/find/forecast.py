@@ -49,13 +49,13 @@ def parts_of(findings: Findings, setup: Setup, step_seconds: float | None = None
     own = read_parts((probe, *_fed(findings, setup), *findings.loads.get(supplier_of(setup), ())), findings.usable_cpus)
     if base is None or own is None:
         return None
-    parts = own if _with_model(probe) else _filled_up(own, base)
+    parts, moved = (own, probe) if _with_model(probe) else (_filled_up(own, base), first)
     grown = setup.settings.batch_size / parts.batch_size
     return msgspec.structs.replace(
         parts,
         batch_size=setup.settings.batch_size,
         load_seconds=grown * parts.load_seconds,
-        transfer_seconds=grown * parts.transfer_seconds * _moved_in(findings, setup, first),
+        transfer_seconds=grown * parts.transfer_seconds * _moved_in(findings, setup, moved),
         decode_seconds=grown * parts.decode_seconds,
         hand_off_seconds=max(1.0, grown) * parts.hand_off_seconds,
         batch_bytes=None if parts.batch_bytes is None else round(grown * parts.batch_bytes),

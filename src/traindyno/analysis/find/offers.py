@@ -8,6 +8,7 @@ from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import parts_of, supplier_of, waiting_gain
 from traindyno.analysis.loader_trials import decodes
 from traindyno.core.answers import Remedy
+from traindyno.core.loading import GPU_DECODER
 from traindyno.core.requests import FindRequest
 from traindyno.core.setups import Setup
 
@@ -23,19 +24,26 @@ def offers(request: FindRequest, findings: Findings, setup: Setup) -> tuple[Reme
 
 
 def _preparing(request: FindRequest, findings: Findings, setup: Setup) -> Iterator[Remedy]:
-    parts, probe = parts_of(findings, setup), findings.probes.get(supplier_of(setup))
+    """By what the baseline's decoder leaves to load where the GPU decodes, for that has nothing to do with pixels."""
+    own = findings.baseline.settings.decoder if setup.settings.decoder == GPU_DECODER else setup.settings.decoder
+    plain = msgspec.structs.replace(setup, settings=msgspec.structs.replace(setup.settings, decoder=own))
+    now, parts, probe = parts_of(findings, setup), parts_of(findings, plain), findings.probes.get(supplier_of(plain))
     told = probe.measurement.loading if probe is not None and probe.measurement is not None else None
-    if request.prepare is not None or parts is None or told is None or not decodes(told.stages):
+    if request.prepare is not None or now is None or parts is None or told is None or not decodes(told.stages):
         return
     if not request.workload.data.startswith(_UNPREPARED):
         return
     shares = {"decode": 0.0, "augment": PREPARED_AUGMENT}
     total = sum(stage.seconds for stage in told.stages)
     left = sum(stage.seconds * shares.get(stage.stage, 1.0) for stage in told.stages)
-    prepared = msgspec.structs.replace(parts, load_seconds=parts.load_seconds * left / total)
-    now, then = (each.forecast(setup.settings, alone=False).step_seconds for each in (parts, prepared))
+    prepared = msgspec.structs.replace(parts, load_seconds=parts.load_seconds * left / total, decode_seconds=0.0)
+    workers = setup.settings.num_workers
+    counts = range(workers, max(workers, int(findings.usable_cpus)) + 1)
+    before = now.forecast(setup.settings, alone=False).step_seconds
+    ways = (msgspec.structs.replace(plain.settings, num_workers=count) for count in counts)
+    after = min(prepared.forecast(way, alone=False).step_seconds for way in ways)
     yield Remedy(
         action="let the data be prepared once with --prepare FOLDER (crops then come from the stored size)",
-        predicted_speedup=min(waiting_gain(findings, setup), now / then),
+        predicted_speedup=min(waiting_gain(findings, setup), before / after),
         command=None,
     )

@@ -10,7 +10,7 @@ import msgspec
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import estimates_of, forecast_seconds, like_but_workers
 from traindyno.analysis.find.rounds import Entry
-from traindyno.analysis.worker_choice import alike
+from traindyno.analysis.worker_choice import alike, fewest_workers
 from traindyno.core.setups import Setup
 
 NEAR_EQUAL = 0.97
@@ -53,7 +53,7 @@ def _fewer_workers(findings: Findings) -> Iterator[Simpler]:
     held = findings.held
     workers = held.settings.num_workers
     failed = {other.settings.num_workers for other in like_but_workers(findings, held) if findings.rate(other) is None}
-    counts = [count for count in range(workers + 1) if count not in failed]
+    counts = [count for count in range(fewest_workers(held.settings.decoder), workers + 1) if count not in failed]
     estimates = estimates_of(findings, held, counts) if workers else None
     if not estimates:
         return

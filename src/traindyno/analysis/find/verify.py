@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from traindyno.analysis.find.rounds import BASELINE, Entry, finalists
+from traindyno.analysis.find.rounds import BASELINE, FEWEST_ROUNDS, Entry, finalists
 from traindyno.analysis.find.words import times, within
 from traindyno.core.answers.find import Finalist, VerifyAnswer
 from traindyno.core.answers.interval import Interval
@@ -41,7 +41,7 @@ def conclude_verify(
         promised_speedup=request.promised_speedup,
         promised_ci95=request.promised_ci95,
         holds=_holds(recommended, request.promised_speedup),
-        verdicts=tuple(_verdicts(request, recommended)),
+        verdicts=tuple(_verdicts(request, recommended, rounds=min(len(entry.measured) for entry in entries))),
         trials=trials,
         seconds=seconds,
         simulated=simulated,
@@ -70,24 +70,27 @@ def _holds(recommended: Finalist, promised: float | None) -> bool | None:
     return still_holds(recommended.speedup, recommended.speedup_ci95, promised)
 
 
-def _verdicts(request: VerifyRequest, recommended: Finalist) -> Iterator[str]:
+def _verdicts(request: VerifyRequest, recommended: Finalist, rounds: int) -> Iterator[str]:
     if not recommended.changes:
         yield "Nothing was promised and nothing changes: the settings of the file are the baseline's own."
         return
-    yield _verdict(recommended, request.promised_speedup)
+    yield _verdict(recommended, request.promised_speedup, rounds)
     if request.promise_simulated:
         yield "The promise was simulated: made up by the simulated runner, not measured."
     if request.promise_confirmed is False:
         yield "The promise was not confirmed: it rested on single runs, without rounds by turns with the baseline."
 
 
-def _verdict(recommended: Finalist, promised: float | None) -> str:
+def _verdict(recommended: Finalist, promised: float | None, rounds: int) -> str:
     interval = within(recommended.speedup, recommended.speedup_ci95)
     now = f"{times(recommended.speedup)} as fast as the baseline ({interval})"
     told = "" if promised is None else f", and {times(promised)} was promised"
     holds = _holds(recommended, promised)
+    is_open, more = "It is open whether the gain still holds", "More --repeats would tell."
+    if not recommended.confirmed and rounds < FEWEST_ROUNDS:
+        return f"{is_open}: only one round was finished, in which it was {now}{told}."
     if not recommended.confirmed:
-        return f"It is open whether the gain still holds: only one round was finished, in which it was {now}{told}."
+        return f"{is_open}: its rounds differ, and in the slower one it was {now}{told}. {more}"
     if holds is None:
-        return f"It is open whether the gain still holds: {now}{told}. More --repeats would tell."
+        return f"{is_open}: {now}{told}. {more}"
     return f"The gain {'holds' if holds else 'does not hold'} here: {now}{told}."

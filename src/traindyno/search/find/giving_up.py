@@ -7,12 +7,11 @@ from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.search.find.trials import changed
 
-
 FAILED_END_TO_END = "it ran by itself and failed end to end"
 
 
 def step_back(findings: Findings) -> bool:
-    """Hold a step that fails end to end as it was before it was compiled, or else without its switches, if it has any."""
+    """Hold a step that fails end to end as it was before it was compiled, or else without its switches, if any."""
     compiled = [member for member in findings.members if member.switch == "compile"]
     if findings.members:
         give_up(findings, compiled or findings.members, FAILED_END_TO_END)

@@ -262,7 +262,8 @@ class SupplySearch:
                 continue
             if not self._affords_probe(setup):
                 continue
-            with_model = setup.settings.decoder == GPU_DECODER
+            # Of a baseline that decodes on the GPU it is not known what moving finished images takes.
+            with_model = GPU_DECODER in (setup.settings.decoder, self._goal.baseline.settings.decoder)
             reason = f"what an example costs from {setup.data}, decoded by {setup.settings.decoder}"
             record = yield Wanted(spec=self._trials.probe(setup, with_model=with_model), reason=reason)
             if record.measurement is None:

@@ -18,8 +18,7 @@ from traindyno.analysis.find.forecast import (
 )
 from traindyno.analysis.find.words import changes_in_words
 from traindyno.analysis.loader_budget import refuse_loader, with_data
-from traindyno.analysis.worker_choice import NextCount, choose_count, next_count, worker_counts
-from traindyno.core.loading import GPU_DECODER
+from traindyno.analysis.worker_choice import NextCount, choose_count, fewest_workers, next_count, worker_counts
 from traindyno.core.records import TrialRecord
 from traindyno.core.settings_file import SYNTHETIC
 from traindyno.core.setups import Setup
@@ -56,8 +55,7 @@ def allowed_counts(goal: Goal, findings: Findings, setup: Setup) -> tuple[int, .
 
 
 def _counts(goal: Goal, setup: Setup) -> tuple[int, ...]:
-    """Where the GPU decodes, whoever loads the bytes is better not the thread that decodes them."""
-    fewest = 1 if setup.settings.decoder == GPU_DECODER else 0
+    fewest = fewest_workers(setup.settings.decoder)
     return tuple(count for count in worker_counts(goal.usable_cpus) if count >= fewest)
 
 
