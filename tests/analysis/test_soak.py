@@ -362,6 +362,24 @@ def test_stalls_that_come_back_are_told_with_their_period() -> None:
     assert told(concluded(run).verdicts, "a stall of about 1.", "came back (8 times)")
 
 
+@pytest.mark.parametrize(
+    ("device", "words"), [("cpu", "30 % of the run was spent waiting"), ("cuda:0", "30 % of the run the host waited")]
+)
+def test_a_host_that_waits_for_batches_is_not_said_to_hold_a_gpu_up(device: str, words: str) -> None:
+    """It works ahead of the GPU, and must wait somewhere."""
+    run = record()
+    assert run.measurement is not None
+    assert run.measurement.soak is not None
+    blocks = tuple(
+        msgspec.structs.replace(each, wait_seconds=0.3 * each.seconds) for each in run.measurement.soak.blocks
+    )
+    soak = msgspec.structs.replace(run.measurement.soak, blocks=blocks)
+    waiting = msgspec.structs.replace(run, measurement=msgspec.structs.replace(run.measurement, soak=soak))
+    verdicts = concluded(waiting, device=device).verdicts
+    assert told(verdicts, words)
+    assert len([each for each in verdicts if "traindyno stalls" in each]) == 1
+
+
 def test_stalls_at_odd_times_are_not_called_periodic() -> None:
     odd = (65, 71, 130, 134, 210, 290)
     answer = concluded(record(speed=lambda at: 0.4 if int(at) in odd else 1.0))

@@ -26,9 +26,15 @@ def failing_compiled(outcome: Outcome) -> Callable[[TrialRecord], TrialRecord]:
     return tamper
 
 
-@pytest.mark.parametrize("outcome", [Outcome.OUT_OF_DEVICE_MEMORY, Outcome.CRASH])
-@pytest.mark.parametrize("where", [common, on_host])
-@pytest.mark.parametrize("minutes", [5.5, 8])
+@pytest.mark.parametrize(
+    ("outcome", "where", "minutes"),
+    [
+        (Outcome.OUT_OF_DEVICE_MEMORY, common, 5.5),
+        (Outcome.OUT_OF_DEVICE_MEMORY, on_host, 5.5),
+        (Outcome.CRASH, common, 8),
+        (Outcome.CRASH, on_host, 8),
+    ],
+)
 def test_a_step_that_fails_end_to_end_is_held_as_it_was_before(
     outcome: Outcome, where: Callable[..., Goal], minutes: float
 ) -> None:

@@ -160,8 +160,10 @@ def test_time_is_left_for_a_gpu_to_decode_for_a_compiled_step() -> None:
     assert answer.recommended.examples_per_second > 0.9 * FASTEST_STEP
 
 
-@pytest.mark.parametrize("milliseconds", [60.0, 100.0, 300.0])
-@pytest.mark.parametrize(("minutes", "cpus"), [(3, 8), (3, 16), (3, 24), (5.5, 8), (5.5, 16), (8, 16)])
+@pytest.mark.parametrize(
+    ("milliseconds", "minutes", "cpus"),
+    [(60.0, 3, 16), (60.0, 5.5, 8), (100.0, 3, 24), (100.0, 5.5, 16), (300.0, 3, 8), (300.0, 3, 24), (300.0, 8, 16)],
+)
 def test_a_gpu_that_decodes_slowly_does_not_come_first(milliseconds: float, minutes: float, cpus: int) -> None:
     """As those without an engine for JPEG do: its probe is asked first, and others do as well as without it."""
     history = searched(common(minutes, cpus=cpus), decoded_on_gpu_milliseconds=milliseconds)

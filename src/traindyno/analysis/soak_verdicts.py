@@ -110,7 +110,8 @@ def epoch_verdicts(first: FirstEpoch | None, pause: Pause | None, settings: Sett
         yield f"{text}: the first batches of an epoch are waited for."
 
 
-def stall_verdicts(run: SoakRun, stall: PeriodicStall | None) -> Iterator[str]:
+def stall_verdicts(run: SoakRun, stall: PeriodicStall | None, *, on_gpu: bool) -> Iterator[str]:
+    """On a GPU the host may wait for batches while there is work queued: that alone holds nothing up."""
     if stall is not None:
         yield (
             f"Every {format_seconds(stall.period_seconds)} a stall of about {format_seconds(stall.lost_seconds)} came "
@@ -120,7 +121,13 @@ def stall_verdicts(run: SoakRun, stall: PeriodicStall | None) -> Iterator[str]:
     waits = [block.wait_seconds for block in run.soak.blocks if block.wait_seconds is not None]
     if waits and sum(waits) / run.seconds >= LEAST_WAIT_SHARE:
         share = format_percent(sum(waits) / run.seconds, 0)
-        yield f"{share} of the run was spent waiting for batches: `traindyno stalls` says for what."
+        if on_gpu:
+            yield (
+                f"For {share} of the run the host waited for batches. That holds the GPU up only as far as it has no work "
+                "queued: `traindyno stalls` says whether, and by what."
+            )
+        else:
+            yield f"{share} of the run was spent waiting for batches: `traindyno stalls` says for what."
 
 
 def neighbour_verdicts(neighbours: Neighbours) -> Iterator[str]:
