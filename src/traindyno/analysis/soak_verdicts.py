@@ -123,8 +123,8 @@ def stall_verdicts(run: SoakRun, stall: PeriodicStall | None, *, on_gpu: bool) -
         share = format_percent(sum(waits) / run.seconds, 0)
         if on_gpu:
             yield (
-                f"For {share} of the run the host waited for batches. That holds the GPU up only as far as it has no work "
-                "queued: `traindyno stalls` says whether, and by what."
+                f"For {share} of the run the host waited for batches. That holds the GPU up only as far as it has no "
+                "work queued: `traindyno stalls` says whether, and by what."
             )
         else:
             yield f"{share} of the run was spent waiting for batches: `traindyno stalls` says for what."
