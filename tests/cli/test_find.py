@@ -136,7 +136,7 @@ def test_the_project_file_gives_defaults_that_options_win_over(tmp_path: Path) -
     )
     content = document(run(tmp_path, "find", "--runner", "simulated", "--no-report", "--json"))
     request = content["request"]
-    assert (request["settings"]["batch_size"], request["keep"], request["margin"]) == (128, ["precision"], 0.1)
+    assert (request["settings"]["batch_size"], request["keep"], request["margin"]) == (128, ["precision", "tf32"], 0.1)
     other = document(
         run(tmp_path, "find", "--runner", "simulated", "--no-report", "--batch-size", "64", "--margin", "0.2", "--json")
     )

@@ -6,6 +6,7 @@ import pytest
 
 from cli.command_line import document, run
 from traindyno.app.data import make_request
+from worker.data.tiny_sets import write_folder
 
 FIND = ("find", "--model", "torchvision:resnet50", "--runner", "simulated", "--no-report", "--json")
 
@@ -45,6 +46,55 @@ def test_options_of_this_command_win_over_both(folder: Path) -> None:
 
 def test_a_setting_is_kept_at_another_value_than_the_project_s(folder: Path) -> None:
     assert baseline(folder, "--keep", "precision=fp32")["precision"] == "fp32"
+
+
+def test_the_workload_of_a_baseline_s_file_is_what_is_trained(folder: Path) -> None:
+    (folder / "whole.toml").write_text(
+        'batch_size = 16\n[workload]\nmodel = "torchvision:resnet18"\nimage_size = 96\noptimizer = "adam"\n'
+    )
+    plain = ("find", "--runner", "simulated", "--no-report", "--json", "--baseline", "whole.toml")
+    workload = document(run(folder, *plain, "--image-size", "64"))["request"]["workload"]
+    own = {"model": "torchvision:resnet18", "optimizer": "adam", "image_size": 64}
+    assert own.items() <= workload.items()
+    other = document(run(folder, *plain, "--model", "torchvision:resnet50"))["request"]["workload"]
+    assert {"model": "torchvision:resnet50", "optimizer": "sgd", "image_size": None}.items() <= other.items()
+
+
+def test_code_that_a_baseline_s_file_names_is_not_run_unless_it_is_named_now(folder: Path) -> None:
+    (folder / "own.toml").write_text('batch_size = 16\n[workload]\nmodel = "job.py:make"\n')
+    done = run(folder, "find", "--runner", "simulated", "--baseline", "own.toml")
+    assert done.returncode == 2
+    assert "add --model job.py:make" in done.stderr
+
+
+def test_keeping_precision_keeps_tf32(folder: Path) -> None:
+    content = document(run(folder, *FIND, "--keep", "precision=fp32"))
+    assert {"precision", "tf32"} <= set(content["request"]["keep"])
+    assert "tf32" not in content["answer"]["recommended"]["changes"]
+
+
+def test_a_name_that_is_taken_has_a_hint_that_finds_the_study(folder: Path) -> None:
+    command = (*FIND[:-1], "--store", "own.db", "--name", "mine", "--dry-run")
+    run(folder, *command[:-1])
+    again = run(folder, *command[:-1])
+    assert again.returncode == 2
+    assert "traindyno resume mine --store own.db" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (("--also", "prepared:images"), "images holds no prepared data"),
+        (("--prepare", "/proc/none"), "nothing can be written to /proc/none"),
+    ],
+)
+def test_places_that_cannot_serve_are_refused_before_anything_is_measured(
+    tmp_path: Path, option: tuple[str, str], words: str
+) -> None:
+    write_folder(tmp_path / "images", ["a/0.jpg", "b/0.jpg"])
+    done = run(tmp_path, "find", "--model", "mlp:8", "--data", "folder:images", "--device", "cpu", *option)
+    assert done.returncode == 2
+    assert words in done.stderr
 
 
 def test_pinning_can_be_turned_off_and_on(folder: Path) -> None:

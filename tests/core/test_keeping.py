@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traindyno.core.errors import UsageError
-from traindyno.core.keeping import KEEPABLE, kept_settings, parse_keep
+from traindyno.core.keeping import KEEPABLE, all_kept, kept_settings, parse_keep
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,9 @@ def test_the_number_of_devices_is_no_search_s_to_change() -> None:
     with pytest.raises(UsageError, match="the number of devices never changes here") as caught:
         parse_keep("devices")
     assert "traindyno scale" in (caught.value.hint or "")
+
+
+def test_who_keeps_precision_keeps_tf32_which_is_one_of_its_own() -> None:
+    assert all_kept({"precision": "fp32"}) == {"precision": "fp32", "tf32": None}
+    assert all_kept({"precision": None, "tf32": "all"}) == {"precision": None, "tf32": "all"}
+    assert all_kept({"determinism": None}) == {"determinism": None}

@@ -153,8 +153,8 @@ FULL: dict[str, Request] = {
     "find": FindRequest(
         workload=WorkloadSpec(model="ir:50", data="folder:x", skip_bad=True, image_size=112), bench=full_bench(),
         settings=Settings(batch_size=8, precision="fp16", num_workers=3, pin_memory=True, compile="default"),
-        keep=("precision", "data"), batch_range=(4, 16), also=("memory:", "prepared:y"), prepare="z", margin=0.5,
-        epochs=1.5, epoch_examples=9, learning_rate=0.1, repeats=2, trial_seconds=1.0, local_ranks=2,
+        keep=("precision", "data", "tf32"), batch_range=(4, 16), also=("memory:", "prepared:y"), prepare="z",
+        margin=0.5, epochs=1.5, epoch_examples=9, learning_rate=0.1, repeats=2, trial_seconds=1.0, local_ranks=2,
     ),
     "verify": VerifyRequest(
         workload=WorkloadSpec(model="a.py:f", source_sha256="0"), bench=full_bench(),

@@ -4,6 +4,7 @@ import csv
 import io
 from typing import Any
 
+import msgspec
 import pytest
 
 from report.find_documents import baseline, recommended, verify_answer, verify_document
@@ -36,6 +37,15 @@ def test_the_first_line_says_whether_it_holds_and_the_row_is_marked(holds: bool 
     (table,) = view_of(document).tables(document)
     assert [row.tone for row in table.rows] == ["plain", tone]
     assert words.strip(": ").lower() in Page(render_html(document)).text.lower()
+
+
+def test_why_it_is_open_is_told_where_a_single_round_is_all_that_counts() -> None:
+    single = msgspec.structs.replace(recommended(), confirmed=False)
+    why = "It is open whether the gain still holds: its rounds differ, and in the slower one it was 1.29 times as fast."
+    document = with_answer(recommended=single, holds=None, verdicts=(why,))
+    told = "Not confirmed: its rounds differ, and in the slower one it was 1.29 times as fast."
+    assert told in render_console(document, width=120)
+    assert told in Page(render_html(document)).text
 
 
 def test_without_a_promise_there_is_none_in_any_text() -> None:

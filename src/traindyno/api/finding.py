@@ -93,9 +93,9 @@ def _trained_now(
 ) -> dict[str, Any]:
     """Those fields of the request that say what is trained, where, with which settings, and which of them stay."""
     from traindyno.app.baseline import baseline_of
-    from traindyno.core.keeping import parse_keep
+    from traindyno.core.keeping import all_kept, parse_keep
 
-    kept = parse_keep(keep)
+    kept = all_kept(parse_keep(keep))
     start = baseline_of(baseline, USUAL, given_settings(options, batch_size), kept)
     workload_options, bench = split(without_settings(options), find)
     return {

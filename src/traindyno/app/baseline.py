@@ -7,7 +7,7 @@ import msgspec
 
 from traindyno.core.base import Record
 from traindyno.core.keeping import kept_settings
-from traindyno.core.records import Settings
+from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.settings_file import settings_of
 from traindyno.machine.settings_files import read_settings_file
 
@@ -20,6 +20,11 @@ class Baseline(Record, frozen=True):
 
     settings: Settings
     data: str | None = None
+
+
+def workload_of(file: str) -> WorkloadSpec | None:
+    """What the file's settings are for, as far as it says so."""
+    return None if file == DEFAULT else read_settings_file(file).workload
 
 
 def baseline_of(file: str, usual: Settings, given: Mapping[str, Any], kept: Mapping[str, Any]) -> Baseline:

@@ -88,6 +88,19 @@ def _check_sources(request: FindRequest) -> None:
     for source in request.also:
         if source != MEMORY:
             check_source(source, "--also", is_there=not _simulated(request))
+            if source.startswith(PREPARED) and not _simulated(request):
+                _check_prepared(source)
+
+
+def _check_prepared(source: str) -> None:
+    from traindyno.worker.data.prepared_format import read_header
+
+    folder = source.removeprefix(PREPARED)
+    if read_header(Path(folder).expanduser()) is None:
+        raise UsageError(
+            f"--also names {source}, and {folder} holds no prepared data",
+            f"prepare it with `traindyno data prepare SOURCE {folder}`, or let find do so with --prepare FOLDER",
+        )
 
 
 def _check_preparing(request: FindRequest) -> None:

@@ -38,11 +38,12 @@ def search_lines(request: FindRequest, *, has_data: bool) -> list[str]:
     settings = request.settings
     words = shlex.join(["--batch-size", str(settings.batch_size), *settings_words(settings)])
     source = f"from {data_of(request.workload)}" if has_data else "on batches made on the device"
+    size = "" if request.workload.image_size is None else f", at {request.workload.image_size} px"
     data = "the loader (workers, prefetching, decoder, source) while it waits for data, " if has_data else ""
     batch = "" if "batch_size" in request.keep else "; then the batch"
     rounds = count_of(request.repeats, "round")
     return [
-        f"baseline: {settings.precision} {words}, {source}",
+        f"baseline: {settings.precision} {words}, {source}{size}",
         "1. the baseline as it is, and where its time goes",
         f"2. what that says is slow: {data}the switches of the step{' otherwise' if has_data else ''}{batch}",
         f"3. the best by turns with the baseline, end to end, in {rounds}, more if they differ",

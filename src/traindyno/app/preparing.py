@@ -1,5 +1,7 @@
 """Data is prepared on the way, when a search first wants a trial of it."""
 
+import os
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -145,6 +147,7 @@ def check_folder(source: str, folder: Path) -> None:
     from traindyno.worker.data.set_files import require_empty
 
     require_apart(source, folder)
+    _require_writable(folder)
     there = read_header(folder)
     if there is None:
         require_empty(folder)
@@ -152,6 +155,13 @@ def check_folder(source: str, folder: Path) -> None:
         raise UsageError(
             f"{folder} holds another set, prepared from {there.request.source}", "name a new or an empty folder"
         )
+
+
+def _require_writable(folder: Path) -> None:
+    """Of what is not there yet, the nearest folder above it counts."""
+    there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    if there.is_dir() and not (os.access(there, os.W_OK) and shutil.disk_usage(there).total):
+        raise UsageError(f"nothing can be written to {folder}", "name a folder on a disk that has room")
 
 
 def _failed(spec: TrialSpec, error: TraindynoError | OSError, seconds: float) -> TrialRecord:

@@ -273,7 +273,9 @@ def open_study(workshop: Workshop, context: Context, request: Request, title: st
     check_plans_here(command, workshop)
     place = None
     if context.resume is None:
-        row = ledger.create_study(context.name, command, request, workshop.machine, owner, LEASE_SECONDS)
+        row = ledger.create_study(
+            context.name, command, request, workshop.machine, owner, LEASE_SECONDS, context.store_option
+        )
     else:
         row = ledger.study(context.resume)
         place = place_to_go_on(row, workshop, context.elsewhere)

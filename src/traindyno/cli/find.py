@@ -1,5 +1,6 @@
 """`traindyno find`."""
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,12 @@ from traindyno.cli.options import (
 from traindyno.cli.output import Output, output_options, report_option, toml_option
 from traindyno.cli.parameters import BATCH_RANGE, MEASURING, SHARE
 from traindyno.cli.setting_options import given_settings, setting_options, take_settings
-from traindyno.core.keeping import parse_keep
+from traindyno.core.errors import UsageError
+from traindyno.core.keeping import all_kept, parse_keep
 from traindyno.core.requests import FindRequest
+
+OF_WORKLOAD = ("mode", "image_size", "classes", "optimizer", "conv1_stride", "skip_bad")
+"""What a settings file says of its workload beside the model and the data."""
 
 
 @click.command("find")
@@ -98,6 +103,7 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
 
     settings_path: Path | None = values["export_toml"]
     output = Output.take(values, store)
+    model = _as_in_file(model, values)
     named = model is not None
     request = _request(_embedded(model, values, store, quiet=output.quiet), values)
     if dry_run:
@@ -109,6 +115,24 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
         if not request.bench.runner.startswith("simulated"):
             make_search_sample(values["classes"], store, quiet=output.quiet)
     return run(lambda context: find(request, context, settings_path), output, store, name)
+
+
+def _as_in_file(model: str | None, values: dict[str, Any]) -> str | None:
+    """The model; the baseline's file may name it, and says what else of the workload no option says. Code from a file
+    runs only if the user names it now.
+    """
+    from traindyno.app.baseline import workload_of
+
+    workload = workload_of(values["baseline"])
+    if workload is None or model not in (None, workload.model):
+        return model
+    if model is None and workload.runs_user_code:
+        raise UsageError(
+            f"the settings in {values['baseline']} are for code from {workload.model}, which must be named again",
+            f"add --model {shlex.quote(workload.model)}",
+        )
+    values.update({name: getattr(workload, name) for name in OF_WORKLOAD if not given_now(name)})
+    return workload.model
 
 
 def _learns(values: Mapping[str, Any]) -> bool:
@@ -127,7 +151,7 @@ def _embedded(model: str | None, values: dict[str, Any], store: str, *, quiet: b
 def _request(model: str, values: dict[str, Any]) -> FindRequest:
     from traindyno.app.baseline import baseline_of
 
-    kept = parse_keep(values["keep"])
+    kept = all_kept(parse_keep(values["keep"]))
     given, bench = given_settings(values), take_bench(values)
     baseline = baseline_of(values["baseline"], take_settings(values, bench), given, kept)
     if baseline.data is not None and not given_now("data"):

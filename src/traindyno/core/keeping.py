@@ -9,6 +9,7 @@ from traindyno.core.records import Settings
 from traindyno.core.settings_text import WHERE_DEVICES, WITH_OPTIONS, parse_value
 
 DATA, AUGMENTATION = "data", "augmentation"
+PRECISION, TF32 = "precision", "tf32"
 KEEPABLE = (*(name for name in Settings.__struct_fields__ if name not in ("device", "devices")), DATA, AUGMENTATION)
 _OF_OPTIONS = {option.lstrip("-").replace("-", "_"): name for name, option in WITH_OPTIONS.items()}
 
@@ -23,6 +24,11 @@ def parse_keep(texts: str | Iterable[str]) -> dict[str, Any]:
             raise UsageError(f"{name} is kept twice, and not in the same way", "name it once")
         kept[name] = value
     return kept
+
+
+def all_kept(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """With what they stand for beside themselves: TF32 is a lower precision for products of fp32."""
+    return {**kept, TF32: kept.get(TF32)} if PRECISION in kept else {**kept}
 
 
 def kept_settings(kept: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,16 @@ def data_comment(setup: Setup, workload: WorkloadSpec) -> list[str]:
     scheme = setup.data.removeprefix("memory:").partition(":")[0]
     decoded = f"decoded by {setup.settings.decoder}, " if scheme in ENCODED else ""
     size = "" if workload.image_size is None else f"as images of {workload.image_size} px, "
-    return [f"# Measured on {quoted(setup.data)}, {decoded}{size}moved as bytes and normalised on the device."]
+    measured = [f"# Measured on {quoted(setup.data)}, {decoded}{size}moved as bytes and normalised on the device."]
+    if read_by_us(setup, workload):
+        return measured
+    decoder = setup.settings.decoder
+    own = scheme in ENCODED and decoder != "pil"
+    return [
+        *measured,
+        "# The batches of your dataset must come as your model takes them: normalised floats, as a rule.",
+        *([f"# It must decode by {decoder} itself, or that part of the gain is lost."] if own else []),
+    ]
 
 
 def loader_lines(setup: Setup, workload: WorkloadSpec, batch_size: int) -> list[str]:

@@ -122,7 +122,7 @@ def _supply(kind: str, settings: Mapping[str, Any], feed: Mapping[str, Any]) -> 
         return ("training", "cached batches")
     workers, prefetch = settings.get("num_workers") or 0, settings.get("prefetch_factor") or 2
     return (
-        "training" if kind != "load" else None,
+        {"load": None, "anatomy": "a step taken apart"}.get(kind, "training"),
         f"{workers} worker{'' if workers == 1 else 's'}",
         f"prefetch {prefetch}" if workers and prefetch != 2 else None,
         "persistent" if settings.get("persistent_workers") else None,

@@ -43,8 +43,11 @@ class Ledger(SharedLedger):
         machine: MachineFacts | None,
         owner: str | None = None,
         seconds: float = 0.0,
+        store_option: str = "",
     ) -> StudyRow:
         """Write a new study; without a name it gets one from its command and the time.
+
+        `store_option` is what a command to type next has at its end.
 
         It is in the hands of its `owner` from the beginning. Without one, a study may be written twice if the store
         goes away in the middle. It takes the place of one with its name that failed before it had measured anything.
@@ -55,7 +58,9 @@ class Ledger(SharedLedger):
             hold, asked_before = None if owner is None else studies.Hold(owner, now + seconds), next(asked) > 0
             if name is not None:
                 deleting.free_name(connection, name, now)
-            return studies.create_study(connection, name, command, request, machine, now, hold, asked_before)
+            return studies.create_study(
+                connection, name, command, request, machine, now, hold, asked_before, store_option
+            )
 
         return self._write(create)
 

@@ -34,6 +34,7 @@ def create_study(
     now: float,
     hold: Hold | None = None,
     asked_before: bool = False,
+    store_option: str = "",
 ) -> StudyRow:
     """Write a new study under its name, or under one made from the command and the time, in the hands of `hold`.
 
@@ -47,7 +48,7 @@ def create_study(
         if insert_study(connection, candidate, command, request, machine, now, hold):
             return get_study(connection, candidate, now)
     taken = get_study(connection, str(name), now)
-    resuming = resume_command(taken.name, taken.request)
+    resuming = f"{resume_command(taken.name, taken.request)}{store_option}"
     raise taken_name(taken.name, resuming, failed=taken.state == "failed")
 
 

@@ -172,7 +172,7 @@ def _check(settings: Settings, file: SettingsFile, model: Any, optimizer: Any, d
     if file.workload is not None and file.workload.mode == "infer":
         raise UsageError(
             "these settings were found for inference, and apply makes ready to train",
-            "use the code in the report, or find settings with --mode train",
+            "use the code in the report with a dataset of your own, or find settings with --mode train",
         )
     check_settings(settings, "train", str(device))
     if settings.decoder == GPU_DECODER and device.type != "cuda":

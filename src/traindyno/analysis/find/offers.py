@@ -6,6 +6,7 @@ import msgspec
 
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import parts_of, supplier_of, waiting_gain
+from traindyno.analysis.find.rates import rate_of
 from traindyno.analysis.loader_trials import decodes
 from traindyno.core.answers import Remedy
 from traindyno.core.loading import GPU_DECODER
@@ -17,6 +18,7 @@ PREPARED_AUGMENT = 0.2
 
 _UNPREPARED = ("folder:", "shards:")
 _WORTH_NAMING = 1.03
+FAR = 1.5
 
 
 def offers(request: FindRequest, findings: Findings, setup: Setup) -> tuple[Remedy, ...]:
@@ -40,6 +42,8 @@ def _preparing(request: FindRequest, findings: Findings, setup: Setup) -> Iterat
     workers = setup.settings.num_workers
     counts = range(workers, max(workers, int(findings.usable_cpus)) + 1)
     before = now.forecast(setup.settings, alone=False).step_seconds
+    if _is_far_from(before, findings, setup):
+        return
     ways = (msgspec.structs.replace(plain.settings, num_workers=count) for count in counts)
     after = min(prepared.forecast(way, alone=False).step_seconds for way in ways)
     yield Remedy(
@@ -47,3 +51,9 @@ def _preparing(request: FindRequest, findings: Findings, setup: Setup) -> Iterat
         predicted_speedup=min(waiting_gain(findings, setup), before / after),
         command=None,
     )
+
+
+def _is_far_from(foretold: float, findings: Findings, setup: Setup) -> bool:
+    """Whether the simulation missed this way to train by so much that it says nothing of another."""
+    records = findings.runs(setup)
+    return bool(records) and not 1 / FAR < rate_of(records).step_seconds / foretold < FAR

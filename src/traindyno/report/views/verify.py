@@ -60,7 +60,14 @@ def conclusion(document: Document) -> tuple[str, ...]:
         return (NOTHING_PROMISED,)
     told = ANSWERS[answer.holds]
     now = f"{ratio_interval(answer.speedup, answer.speedup_ci95)} as fast"
-    return (f"{told[:1].upper()}{told[1:]}: {now}{_promise(answer)}",)
+    first = f"{told[:1].upper()}{told[1:]}: {now}{_promise(answer)}"
+    return (first,) if answer.recommended.confirmed else (first, *_why_open(answer))
+
+
+def _why_open(answer: VerifyAnswer) -> tuple[str, ...]:
+    """The numbers of a single round are no answer, whatever they are: that it is one, and what would tell."""
+    why = one_line(answer.verdicts[0], 400).partition(": ")[2] if answer.verdicts else ""
+    return (f"Not confirmed: {why}",) if why else ()
 
 
 def verdicts(document: Document) -> tuple[str, ...]:
