@@ -43,6 +43,7 @@ def test_a_gain_that_does_not_hold_is_a_failure(folder: Path) -> None:
 
 def test_a_dry_run_names_the_changes(folder: Path) -> None:
     told = run(folder, *VERIFY, "--dry-run").stdout
+    assert "pin_memory=on" in told
     assert told.startswith("verify on simulated, fp32 and bf16\n")
     assert "precision=bf16" in told
     assert "both in 5 rounds of fresh processes" in told

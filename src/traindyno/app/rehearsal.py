@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from traindyno.analysis.commands import settings_words
+from traindyno.analysis.find.words import changes_in_words
 from traindyno.analysis.loader_budget import LoaderRoom
 from traindyno.analysis.rounds.proof_cost import expected_seconds
 from traindyno.analysis.switch_candidates import Candidate
@@ -340,7 +341,7 @@ def rehearse_verify(request: VerifyRequest) -> Rehearsal:
     changes = request.recommended.changes(request.baseline)
     lines = [
         f"model: {request.workload.model} ({request.workload.mode})",
-        f"changes: {', '.join(f'{name}={value}' for name, value in changes.items()) or 'none'}",
+        f"changes: {changes_in_words(changes) or 'none'}",
         f"both in {count_of(request.repeats, 'round')} of fresh processes",
     ]
     expected = expected_trials(plan)

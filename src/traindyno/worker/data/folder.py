@@ -87,7 +87,10 @@ def open_folder(path: str, mode: Mode) -> FolderExamples:
     folder = train if mode == "train" else other
     found = [(relative, images) for relative, images in _walk(folder) if images]
     if not found:
-        raise UsageError(f"{folder} holds no images", f"class folders of {', '.join(EXTENSIONS)} files are looked for")
+        raise UsageError(
+            f"{folder} holds no images",
+            f"name a folder with one folder of {', '.join(EXTENSIONS)} files for each class",
+        )
     class_names = tuple(relative for relative, _ in found)
     if folder != train:
         _check_same_classes(train, other, class_names)
