@@ -18,7 +18,8 @@ PREPARED_AUGMENT = 0.2
 
 _UNPREPARED = ("folder:", "shards:")
 _WORTH_NAMING = 1.03
-FAR = 1.5
+_FAR = 1.5
+"""What was foretold so many times too fast, or too slow, says nothing of another way to load."""
 
 
 def offers(request: FindRequest, findings: Findings, setup: Setup) -> tuple[Remedy, ...]:
@@ -56,4 +57,4 @@ def _preparing(request: FindRequest, findings: Findings, setup: Setup) -> Iterat
 def _is_far_from(foretold: float, findings: Findings, setup: Setup) -> bool:
     """Whether the simulation missed this way to train by so much that it says nothing of another."""
     records = findings.runs(setup)
-    return bool(records) and not 1 / FAR < rate_of(records).step_seconds / foretold < FAR
+    return bool(records) and not 1 / _FAR < rate_of(records).step_seconds / foretold < _FAR
