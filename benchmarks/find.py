@@ -17,6 +17,7 @@ on from them, with the same `--folder`.
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -63,7 +64,7 @@ def ours(row: Row) -> dict[str, Any]:
 
 
 def search(case: Case, row: Row, keep: Callable[[], None]) -> None:
-    """Part `find`. Its seconds have everything in them: starting, preparing, and the last rounds.
+    """Part `find`. Its seconds have everything in them: starting, compiling, preparing, and the last rounds.
 
     Its ledger stays in the folder, for whoever asks why.
     """
@@ -71,6 +72,7 @@ def search(case: Case, row: Row, keep: Callable[[], None]) -> None:
     began = time.monotonic()
     store = options.folder / f"find_{options.workload}_{case.variant}.db"
     store.unlink(missing_ok=True)
+    shutil.rmtree(case.compiled, ignore_errors=True)
     answer = traindyno.find(
         case.job.model,
         case.files,

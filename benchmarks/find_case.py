@@ -5,6 +5,7 @@ import itertools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,8 +19,8 @@ from traindyno.core.records import Budget, Settings, TrialRecord, TrialSpec, Wor
 from traindyno.core.setups import Setup
 from traindyno.machine.cpus import usable_cpus
 from traindyno.machine.versions import installed_version
+from traindyno.runner import local
 from traindyno.runner.choose import WORKER_ENTRY
-from traindyno.runner.local import LocalRunner
 from traindyno.runner.protocol import Deadlines, Watcher
 
 COMMON_WORKERS = 4
@@ -66,6 +67,15 @@ def grid(files: str, prepared: str | None, cpus: int, on_gpu: bool) -> list[dict
     return [{**way, "num_workers": count, "pin_memory": on_gpu and count > 0, **step} for step, way, count in cells]
 
 
+def keep_compiled_code(folder: Path) -> None:
+    """All runners of this process have one folder for compiled code, where later parts find it.
+
+    They would else each have their own, and what `find` has compiled would be compiled again to train with it.
+    """
+    cache = local.compile_cache(str(folder))
+    local.compile_cache = lambda _: cache
+
+
 class Case:
     """One workload with one baseline: how to measure ways to train it."""
 
@@ -75,8 +85,10 @@ class Case:
         self.prepared = str(options.folder / f"prepared_{self.job.image_size}")
         self.workload = WorkloadSpec(model=self.job.model, data=self.files, image_size=self.job.image_size)
         os.environ |= find_peer.environment(self._script())
-        local = LocalRunner(WORKER_ENTRY, Deadlines())
-        self._runner = PreparingRunner(local, self.workload, self.prepared, ignore, lambda: None)
+        self.compiled = options.folder / "compiled"
+        keep_compiled_code(self.compiled)
+        own = local.LocalRunner(WORKER_ENTRY, Deadlines())
+        self._runner = PreparingRunner(own, self.workload, self.prepared, ignore, lambda: None)
 
     def _script(self) -> find_peer.Job:
         files = self.files.partition(":")[2]
