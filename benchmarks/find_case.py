@@ -1,7 +1,6 @@
-"""The workloads of find.py, the grid that is declared for them, and how single ways to train are measured."""
+"""The workloads of find.py, and how single ways to train are measured."""
 
 import argparse
-import itertools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,12 +17,12 @@ from traindyno.core.loading import Feed
 from traindyno.core.records import Budget, Settings, TrialRecord, TrialSpec, WorkloadSpec
 from traindyno.core.setups import Setup
 from traindyno.machine.cpus import usable_cpus
-from traindyno.machine.versions import installed_version
 from traindyno.runner import local
 from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.protocol import Deadlines, Watcher
 
 COMMON_WORKERS = 4
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -43,28 +42,6 @@ JOBS = {
     "ir50": Job("ir:50", 224, 256, 16384),
     "small": Job("torchvision:resnet18", 64, 32, 512),
 }
-
-
-def grid(files: str, prepared: str | None, cpus: int, on_gpu: bool) -> list[dict[str, Any]]:
-    """Workers × where pixels come from × the step, declared before anything is measured.
-
-    Pixels come in two ways: on a GPU from its own decoder and the fastest of the host, on a CPU from that and PIL. Data
-    that may be prepared takes the place of the slower. The steps that are usually fastest come first, so that the
-    others need not all be run.
-    """
-    host = "simplejpeg" if installed_version("simplejpeg") else "torchvision"
-    slower, faster = (host, "nvjpeg") if on_gpu else ("pil", host)
-    instead = {"data": prepared, "decoder": "pil"} if prepared else {"data": files, "decoder": slower}
-    ways = [instead, {"data": files, "decoder": faster}]
-    if on_gpu:
-        workers = sorted({4, cpus // 2, cpus - 1})
-        mixed = {"precision": "bf16", "memory_format": "channels_last"}
-        steps = [{**mixed, "compile": "default"}, mixed, {}]
-    else:
-        workers = [0, 1, 2]
-        steps = [{}, {"memory_format": "channels_last"}]
-    cells = itertools.product(steps, ways, workers)
-    return [{**way, "num_workers": count, "pin_memory": on_gpu and count > 0, **step} for step, way, count in cells]
 
 
 def keep_compiled_code(folder: Path) -> None:
@@ -141,3 +118,11 @@ class Case:
 
     def close(self) -> None:
         self._runner.close()
+
+
+def ours(row: Row) -> dict[str, Any]:
+    """What was found at the own batch, with its data."""
+    if "find" not in row:
+        raise SystemExit("nothing was found yet: add find to --parts, or name the earlier result with --also")
+    best = row["find"]["answer"]["at_own_batch"]
+    return {**best["settings"], "data": best["data"]}
