@@ -75,7 +75,7 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
     model = with_embedded_learning(model, values, quiet=output.quiet)
     request = _request(model, values)
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_accuracy
+        from traindyno.app.rehearsals.learning import rehearse_accuracy
 
         return output.deliver_rehearsal(rehearse_accuracy(request))
     return run(lambda context: accuracy(request, context), output, store, name)

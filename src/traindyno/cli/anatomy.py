@@ -48,7 +48,7 @@ def command(model: str, store: str, name: str | None, dry_run: bool, **values: A
     output = Output.take(values, store)
     request = _request(model, values)
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_anatomy
+        from traindyno.app.rehearsals.steps import rehearse_anatomy
 
         return output.deliver_rehearsal(rehearse_anatomy(request))
     return run(lambda context: anatomy(request, context), output, store, name)

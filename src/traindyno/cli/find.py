@@ -107,7 +107,7 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
     named = model is not None
     request = _request(_embedded(model, values, store, quiet=output.quiet), values)
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_find
+        from traindyno.app.rehearsals.finding import rehearse_find
 
         return output.deliver_rehearsal(rehearse_find(request, data_is_there=named))
     if not named and not _learns(values):

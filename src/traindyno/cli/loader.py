@@ -67,7 +67,7 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
     output = Output.take(values, store)
     request = _request(model, values)
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_loader
+        from traindyno.app.rehearsals.loading import rehearse_loader
 
         return output.deliver_rehearsal(rehearse_loader(request))
     return run(lambda context: loader(request, context), output, store, name)

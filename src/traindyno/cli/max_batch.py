@@ -54,7 +54,7 @@ def command(models: tuple[str, ...], store: str, name: str | None, dry_run: bool
         effective_batch=values["effective_batch"],
     )
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_max_batch
+        from traindyno.app.rehearsals.batches import rehearse_max_batch
 
         return output.deliver_rehearsal(rehearse_max_batch(request))
     return run(lambda context: max_batch(request, context), output, store, name)

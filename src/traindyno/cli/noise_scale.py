@@ -62,7 +62,7 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
     model = with_embedded_learning(model, values, quiet=output.quiet, defaults=EMBEDDED)
     request = _request(model, values)
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_noise_scale
+        from traindyno.app.rehearsals.learning import rehearse_noise_scale
 
         return output.deliver_rehearsal(rehearse_noise_scale(request))
     return run(lambda context: noise_scale(request, context), output, store, name)

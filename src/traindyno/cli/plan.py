@@ -86,7 +86,7 @@ def command(
 
 def _rehearse(request: PlanRequest, output: Output) -> int:
     """What would be measured; a plan from a known curve measures nothing unless it is validated."""
-    from traindyno.app.rehearsal import rehearse_throughput
+    from traindyno.app.rehearsals.batches import rehearse_throughput
 
     if request.curve is None:
         raise UsageError("with --from there is nothing to rehearse", "leave --dry-run away; only --validate measures")

@@ -98,7 +98,7 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
     output = Output.take(values, store)
     request = _request(with_embedded_devices(model, values, output.quiet), values)
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_scale
+        from traindyno.app.rehearsals.scaling import rehearse_scale
 
         return output.deliver_rehearsal(rehearse_scale(request))
     return run(lambda context: scale(request, context), output, store, name)

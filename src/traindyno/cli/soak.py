@@ -44,7 +44,7 @@ def command(model: str, store: str, name: str | None, dry_run: bool, **values: A
     output = Output.take(values, store)
     request = _request(model, values)
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_soak
+        from traindyno.app.rehearsals.steps import rehearse_soak
 
         return output.deliver_rehearsal(rehearse_soak(request))
     return run(lambda context: soak(request, context), output, store, name)

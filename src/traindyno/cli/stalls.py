@@ -55,7 +55,7 @@ def command(model: str, store: str, name: str | None, dry_run: bool, **values: A
     output = Output.take(values, store)
     request = _request(model, values)
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_stalls
+        from traindyno.app.rehearsals.loading import rehearse_stalls
 
         return output.deliver_rehearsal(rehearse_stalls(request))
     return run(lambda context: stalls(request, context), output, store, name)

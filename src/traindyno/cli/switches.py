@@ -49,7 +49,7 @@ def command(model: str, store: str, name: str | None, dry_run: bool, **values: A
     output = Output.take(values, store)
     request = _request(model, values)
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_switches
+        from traindyno.app.rehearsals.steps import rehearse_switches
 
         return output.deliver_rehearsal(rehearse_switches(request))
     return run(lambda context: switches(request, context), output, store, name)

@@ -87,7 +87,7 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
     model = with_embedded_learning(model, values, quiet=output.quiet)
     request = _request(model, values)
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_target
+        from traindyno.app.rehearsals.learning import rehearse_target
 
         return output.deliver_rehearsal(rehearse_target(request))
     return run(lambda context: target(request, context), output, store, name)

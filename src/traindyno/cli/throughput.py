@@ -36,7 +36,7 @@ def command(model: str | None, store: str, name: str | None, choose: str, dry_ru
     output = Output.take(values, store)
     request = take_curve(with_embedded(model, values, output.quiet), values, choose)
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_throughput
+        from traindyno.app.rehearsals.batches import rehearse_throughput
 
         return output.deliver_rehearsal(rehearse_throughput(request))
     return run(lambda context: throughput(request, context), output, store, name)

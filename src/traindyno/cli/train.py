@@ -52,7 +52,7 @@ def command(model: str | None, store: str, name: str | None, dry_run: bool, **va
     model = with_embedded_learning(model, values, quiet=output.quiet or is_companion())
     request = _request(model, values)
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_train
+        from traindyno.app.rehearsals.learning import rehearse_train
 
         return output.deliver_rehearsal(rehearse_train(request))
     if is_companion():

@@ -42,7 +42,7 @@ def command(settings: str, models: tuple[str, ...], store: str, name: str | None
     bench, repeats, trial_seconds = take_bench(values), values["repeats"], values["trial_seconds"]
     request = verify_request(settings, bench, named, repeats=repeats, trial_seconds=trial_seconds, data=values["data"])
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_verify
+        from traindyno.app.rehearsals.finding import rehearse_verify
 
         return output.deliver_rehearsal(rehearse_verify(request))
     return run(lambda context: verify(request, context), output, store, name)

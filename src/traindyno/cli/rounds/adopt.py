@@ -84,7 +84,7 @@ def command(
         bench={field: values[option] for option, field in _LIMITS.items() if values[option] is not None},
     )
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_adopt
+        from traindyno.app.rehearsals.rounds import rehearse_adopt
 
         return output.deliver_rehearsal(rehearse_adopt(request, store, remarks))
     named = tuple((model, hash_source(model)) for model in models)

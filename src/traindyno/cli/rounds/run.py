@@ -32,7 +32,7 @@ def command(file: str, processes: int, store: str, dry_run: bool, **values: Any)
     output = Output.take(values, store)
     request = request_of(read_round(file), take_bench(values))
     if dry_run:
-        from traindyno.app.rehearsal import rehearse_round
+        from traindyno.app.rehearsals.rounds import rehearse_round
 
         return output.deliver_rehearsal(rehearse_round(request))
     return run(lambda context: run_round(request, context, processes), output, store, None)
