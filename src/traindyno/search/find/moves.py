@@ -12,22 +12,17 @@ import msgspec
 
 from traindyno.analysis.find.attempts import failure_words, not_tried, out_of_time, tried_switches
 from traindyno.analysis.find.findings import Effect
-from traindyno.analysis.find.forecast import BOUND_BY_DATA, preparing_seconds, waiting_gain
 from traindyno.analysis.find.pairs import MOST_PAIRS, needs_another, said_by, speaks_for
-from traindyno.analysis.find.rounds import FEWEST_ROUNDS
 from traindyno.analysis.switch_candidates import Candidate, all_applied, names_of
 from traindyno.analysis.switch_findings import Tried
 from traindyno.core.answers.find import Attempt
-from traindyno.core.loading import GPU_DECODER
 from traindyno.core.records import Settings
 from traindyno.core.setups import Setup
-from traindyno.core.units import format_percent, format_seconds
+from traindyno.search.find.adoption_costs import AdoptionCosts
 from traindyno.search.find.hunt import Hunt
-from traindyno.search.find.losses import TRIALS_IF_ALIKE
+from traindyno.search.find.mattering import GRAPHS_FROM, cannot_matter, host_share
 from traindyno.search.find.switch_order import (
     BEFORE_DATA,
-    COMPILED,
-    GRAPHS,
     OLDER_PRECISION,
     PRECISION,
     graphs_first,
@@ -42,26 +37,17 @@ from traindyno.search.switches.trying import compare
 WORTH_ADOPTING = 1.01
 TIME_TO_SPARE = 0.5
 """Of the budget: so much must be left for more pairs than usual."""
-RUNS_FOR_DATA, RUNS_IF_GPU_DECODES = 3, 2
-"""End to end, for the loader that a faster step needs; a GPU that decodes needs few workers, and no search for them."""
 BESIDE_PRECISION = ("memory_format", "tf32")
 """Useless or slower beside lower precision, they may gain without it."""
-SMALL_SHARE = 0.05
-"""Of the budget, for a pair of a switch that usually gains little: with a compiled step it takes a minute."""
 HOST_MATTERS = 0.5
 """A partner that was refused is tried again on a compiled step where launching took this share of it, or more."""
-GRAPHS_FROM = 0.2
-"""Graphs of kernels are tried, and first, where launching takes this share of the step, or more.
-
-That is known of the baseline alone: lower precision adds casts to launch, and compiling shortens the step, so that on a
-busy host launching may be the limit even then.
-"""
 
 
 class StepSearch:
     """Improves what is held by its switches. Everything found goes into the findings."""
 
     def __init__(self, hunt: Hunt) -> None:
+        self._hunt, self._costs = hunt, AdoptionCosts(hunt)
         self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
         self._undone: set[Candidate] = set()
         """What was held and given up by a pair of its own."""
@@ -94,7 +80,9 @@ class StepSearch:
         together = partners(self._goal) if self._left is None else ()
         if not together:
             return 0.0
-        return self._purse.prices.cost("pair") + self._losses_seconds(together, compiled=self._purse.prices.is_compiled)
+        return self._purse.prices.cost("pair") + self._costs.losses_seconds(
+            together, compiled=self._purse.prices.is_compiled
+        )
 
     def improve(self, waits_now: Callable[[], bool]) -> Trying[None]:
         """Try what is left. Once training waits for its data, they come first, and the rest is for another time."""
@@ -104,13 +92,13 @@ class StepSearch:
                 yield from self._add_together()
                 yield from self._add_older_precision()
         self._take_up_again()
-        if (self._host_share() or 0.0) >= GRAPHS_FROM:
+        if (host_share(self._findings) or 0.0) >= GRAPHS_FROM:
             self._left = graphs_first(self._left)
         while self._left and not waits_now():
             candidate, compiled = self._left.pop(0), self._findings.held.settings.compile
             if self._is_held(candidate) or candidate in self._undone:
                 continue
-            if (why := self._cannot_matter(candidate)) is not None:
+            if (why := cannot_matter(candidate, self._hunt)) is not None:
                 self._findings.attempts.append(not_tried("step", candidate.name, why))
             elif self._affords((candidate,)):
                 yield from self._add((candidate,))
@@ -174,7 +162,7 @@ class StepSearch:
         held = self._findings.held.settings.precision
         if not together or not tried or held in (PRECISION, OLDER_PRECISION):
             return
-        if (self._host_share() or 0.0) >= HOST_MATTERS:
+        if (host_share(self._findings) or 0.0) >= HOST_MATTERS:
             return
         if not self._affords(together):
             self._findings.attempts.append(self._out_of_time(together))
@@ -186,7 +174,7 @@ class StepSearch:
         together, spoiling = self._partners, self._findings.spoiling
         sound = [each for each in together if (each.switch, each.value) not in spoiling]
         missing = tuple(partner for partner in sound if not self._is_held(partner))
-        if not missing or (len(missing) < len(together) and (self._host_share() or 0.0) < HOST_MATTERS):
+        if not missing or (len(missing) < len(together) and (host_share(self._findings) or 0.0) < HOST_MATTERS):
             return
         if not self._affords(missing):
             self._findings.attempts.append(self._out_of_time(missing))
@@ -195,35 +183,6 @@ class StepSearch:
 
     def _is_held(self, candidate: Candidate) -> bool:
         return is_set(candidate, self._findings.held.settings)
-
-    def _cannot_matter(self, candidate: Candidate) -> str | None:
-        """Why something gains nothing here, by what is known of the step; null if it may."""
-        share = self._host_share()
-        if candidate.value == GRAPHS and share is not None and share < GRAPHS_FROM:
-            return f"launching the baseline's kernels would take {format_percent(share, 0)} of the step"
-        if candidate.switch == "tf32" and self._findings.held.settings.precision != "fp32":
-            return "products of lower precision do not use TF32"
-        if candidate.switch == "pin_memory" and not self._trials.has_data:
-            return "there is nothing to load"
-        return self._takes_too_long(candidate)
-
-    def _takes_too_long(self, candidate: Candidate) -> str | None:
-        """A switch that usually gains little may take little of the time."""
-        budget, seconds = self._purse.budget_seconds, self._purse.prices.cost("pair")
-        is_part_of_held = candidate.value == COMPILED and self._findings.held.settings.compile == GRAPHS
-        may_gain_much = candidate.switch in BEFORE_DATA and not is_part_of_held
-        if may_gain_much or not self._purse.prices.is_compiled:
-            return None
-        if budget is None or seconds <= SMALL_SHARE * budget:
-            return None
-        return f"it usually gains little, and comparing two compiled steps takes about {format_seconds(seconds)}"
-
-    def _host_share(self) -> float | None:
-        """What the host needs to launch a step, as a share of the step that is held; null where it is not known."""
-        record = self._findings.anatomies.get(self._findings.baseline)
-        told = record.measurement.anatomy if record is not None and record.measurement is not None else None
-        step = self._findings.resident_seconds(self._findings.held.settings)
-        return None if told is None or told.host_step_seconds is None or not step else told.host_step_seconds / step
 
     def _add(self, members: tuple[Candidate, ...]) -> Trying[bool]:
         """Hold the members too, if pairs show that they are faster."""
@@ -241,7 +200,7 @@ class StepSearch:
         return True
 
     def _affords(self, members: tuple[Candidate, ...]) -> bool:
-        return self._purse.affords("pair", extra_seconds=self._extra_seconds(members, self._with(members)))
+        return self._purse.affords("pair", extra_seconds=self._costs.extra_seconds(members, self._with(members)))
 
     def _with(self, members: tuple[Candidate, ...]) -> Settings:
         return self._without_idle_tf32(all_applied(members, self._findings.held.settings))
@@ -257,43 +216,6 @@ class StepSearch:
         """Products of lower precision do not use TF32."""
         own = self._goal.baseline.settings.tf32
         return settings if settings.precision == "fp32" else msgspec.structs.replace(settings, tf32=own)
-
-    def _extra_seconds(self, members: tuple[Candidate, ...], settings: Settings) -> float:
-        """What adopting the members takes beside their pair: compiling, and the losses to look at in the end.
-
-        A step that is faster still gains nothing where there is no time left to load for it.
-        """
-        losses = self._losses_seconds(members, compiled=settings.compile != "none")
-        if settings.compile in ("none", self._findings.held.settings.compile):
-            return losses
-        prices = self._purse.prices
-        waits = self._trials.has_data and waiting_gain(self._findings, self._findings.held) >= BOUND_BY_DATA
-        loading = self._loading_seconds() if waits else 0.0
-        if prices.is_compiled:
-            return losses + loading
-        # With resident data a round is short, and starting compiled code is much of it.
-        rounds = 0.0 if self._trials.has_data else FEWEST_ROUNDS * prices.compiled_seconds
-        return losses + prices.compiling_seconds + loading + rounds
-
-    def _loading_seconds(self) -> float:
-        """What it takes to load for a faster step: by a GPU that decodes, from a prepared set, or by many workers."""
-        goal, findings, prices = self._goal, self._findings, self._purse.prices
-        run = prices.compiled_seconds + prices.fed_seconds
-        may_decode = GPU_DECODER in goal.decoders and goal.may_change("decoder")
-        if may_decode and findings.is_usable((findings.held.data, GPU_DECODER)):
-            return RUNS_IF_GPU_DECODES * run
-        is_made = goal.is_prepared or any(source == goal.prepare for source, _ in findings.probes)
-        may_prepare = goal.prepare is not None and not is_made and goal.may_change("data")
-        preparing = preparing_seconds(findings) or 0.0
-        return RUNS_FOR_DATA * run + (preparing if may_prepare and preparing < (goal.budget_seconds or 0.0) else 0.0)
-
-    def _losses_seconds(self, members: tuple[Candidate, ...], compiled: bool) -> float:
-        """What they will take beyond what is kept for them. Of a compiled step they are looked at at its own batch."""
-        kept = self._purse.kept_for_losses()
-        is_dearer = not kept or compiled != self._purse.prices.is_compiled
-        if not any(member.changes_arithmetic for member in members) or not is_dearer:
-            return 0.0
-        return max(0.0, TRIALS_IF_ALIKE * self._purse.prices.losses_cost(compiled) - kept)
 
     def _without(self, member: Candidate) -> Trying[None]:
         """What came in together with another must pay by itself. One pair says: it is about a change less, no gain."""
@@ -339,7 +261,7 @@ class StepSearch:
         _, last = self._findings.log[-1]
         if self._leaves_no_time_to_compile(members, last.seconds):
             return False
-        losses = self._losses_seconds(members, compiled=last.spec.settings.compile != "none")
+        losses = self._costs.losses_seconds(members, compiled=last.spec.settings.compile != "none")
         plenty = self._purse.spare() >= TIME_TO_SPARE * (self._purse.budget_seconds or 0.0)
         return self._purse.spare() >= last.seconds + losses and (plenty or len(tried.pairs) < MOST_PAIRS)
 
@@ -350,7 +272,7 @@ class StepSearch:
         compiled = next(left, None)
         if compiled is None or not is_open:
             return False
-        needed = self._purse.prices.cost("pair") + self._extra_seconds((compiled,), self._with((compiled,)))
+        needed = self._purse.prices.cost("pair") + self._costs.extra_seconds((compiled,), self._with((compiled,)))
         return needed <= self._purse.spare() < needed + seconds
 
     def _judged(

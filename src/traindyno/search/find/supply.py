@@ -7,27 +7,22 @@ prepared is tried only while training waits, and should go on to wait with the b
 prepared.
 """
 
-from collections.abc import Iterator
-
-import msgspec
-
 from traindyno.analysis.find.attempts import lacks_time, not_tried, ruled_out, unprobed
 from traindyno.analysis.find.forecast import (
     BOUND_BY_DATA,
     FASTER_STEP,
     best_seconds,
     forecast_seconds,
-    pinned_share,
     preparing_seconds,
     supplier_of,
     waiting_gain,
 )
-from traindyno.analysis.loader_trials import decodes
 from traindyno.core.loading import GPU_DECODER
 from traindyno.core.setups import Setup
 from traindyno.core.units import format_seconds
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.trials import changed
+from traindyno.search.find.ways import Ways
 from traindyno.search.find.worker_trials import MOST_TRIALS, WORTH_ADOPTING, WorkerTrials, allowed_counts
 from traindyno.search.replaying import Trying, Wanted
 
@@ -52,7 +47,7 @@ class SupplySearch:
 
     def __init__(self, hunt: Hunt) -> None:
         self._goal, self._trials, self._findings, self._purse = hunt.goal, hunt.trials, hunt.findings, hunt.purse
-        self._workers = WorkerTrials(hunt)
+        self._ways, self._workers = Ways(hunt), WorkerTrials(hunt)
 
     def improve(self, brief: bool = False, kept_seconds: float = 0.0) -> Trying[None]:
         """`brief` is enough for a step that is about to become faster: until the one that there is hardly waits, each
@@ -65,20 +60,20 @@ class SupplySearch:
             if not self._waits(enough):
                 return
         gpu_first = self._goes_on_to_wait(self._findings.held, enough, faster)
-        if gpu_first and (on_gpu := self._decoded_on_gpu()) is not None:
+        if gpu_first and (on_gpu := self._ways.decoded_on_gpu()) is not None:
             yield from self._probe_all((on_gpu,))
-            if self._is_probed(on_gpu) and not self._goes_on_to_wait(on_gpu, enough, faster):
+            if self._ways.is_probed(on_gpu) and not self._goes_on_to_wait(on_gpu, enough, faster):
                 yield from self._workers.run(on_gpu, most, faster)
                 if self._findings.held.settings.decoder == GPU_DECODER and not self._waits(enough):
                     return
-        best = self._pinned(self._findings.held)
-        for others in (self._decoders, self._sources):
+        best = self._ways.pinned(self._findings.held)
+        for others in (self._ways.decoders, self._ways.sources):
             best = yield from self._fastest((best, *others(best)), faster)
         goes_on_to_wait = self._goes_on_to_wait(best, enough)
         if goes_on_to_wait:
             yield from self._prepare(most, faster)
         if self._waits(enough):
-            more = any(not self._is_probed(each) for each in self._later())
+            more = any(not self._ways.is_probed(each) for each in self._later())
             yield from self._workers.run(best, 1 if goes_on_to_wait and more else most, faster)
             nearly = NEARLY_AS_FAST if not brief and self._waits(enough) else 0.0
             if self._has_run(best) and (other := self._rather(best, nearly)) is not None:
@@ -118,8 +113,8 @@ class SupplySearch:
         `nearly` as fast as that should be.
         """
         held, measured = self._findings.held, self._findings.rate(self._findings.held)
-        own = self._pinned(changed(held, {"decoder": self._goal.baseline.settings.decoder}))
-        ways = {own, *self._decoders(held), *self._sources(held)}
+        own = self._ways.pinned(changed(held, {"decoder": self._goal.baseline.settings.decoder}))
+        ways = {own, *self._ways.decoders(held), *self._ways.sources(held)}
         counts = {each: allowed_counts(self._goal, self._findings, each) for each in ways}
         known = {supplier_of(each) for each in (held, tried)}
         foretold = {
@@ -137,11 +132,11 @@ class SupplySearch:
         return best if is_near or measured.step_seconds >= DISAPPOINTS * foretold[best] else None
 
     def _decode_on_gpu(self, enough: float, most: int, faster: float) -> Trying[None]:
-        if self._waits(enough) and (on_gpu := self._decoded_on_gpu()) is not None:
+        if self._waits(enough) and (on_gpu := self._ways.decoded_on_gpu()) is not None:
             yield from self._try_later(on_gpu, most, faster)
 
     def _prepare(self, most: int, faster: float) -> Trying[None]:
-        if (prepared := self._prepared()) is None:
+        if (prepared := self._ways.prepared()) is None:
             return
         if self._affords_preparing():
             yield from self._try_later(prepared, most, faster)
@@ -157,7 +152,7 @@ class SupplySearch:
         held = self._findings.held
         if self._workers.ran_short:
             return {held: (held.settings.num_workers,)}
-        known = [held, *self._decoders(held), *self._sources(held), *(self._later() if with_later else ())]
+        known = [held, *self._ways.decoders(held), *self._ways.sources(held), *(self._later() if with_later else ())]
         return {each: allowed_counts(self._goal, self._findings, each) for each in known}
 
     @property
@@ -166,46 +161,13 @@ class SupplySearch:
         if self._workers.ran_short:
             return False
         known = {*self._findings.probes, *self._findings.unusable}
-        ways = (*self._later(), *self._sources(self._findings.held))
+        ways = (*self._later(), *self._ways.sources(self._findings.held))
         return any(supplier_of(each) not in known for each in ways)
-
-    def _decoders(self, setup: Setup) -> Iterator[Setup]:
-        """Other decoders of the host; that of the GPU once it has been probed."""
-        if self._goal.may_change("decoder") and self._decodes(setup):
-            others = (each for each in self._goal.decoders if each != setup.settings.decoder)
-            ways = (self._pinned(changed(setup, {"decoder": decoder})) for decoder in others)
-            yield from (each for each in ways if each.settings.decoder != GPU_DECODER or self._is_probed(each))
-
-    def _sources(self, setup: Setup) -> Iterator[Setup]:
-        if self._goal.may_change("data"):
-            others = (source for source in self._goal.also if source != setup.data)
-            yield from (self._pinned(msgspec.structs.replace(setup, data=source)) for source in others)
-
-    def _pinned(self, setup: Setup) -> Setup:
-        """Pinned, where it is known that this makes the copy to the device shorter: a loader is tried as it would be
-        used.
-        """
-        may_pin = self._goal.on_gpu and self._goal.may_change("pin_memory")
-        return changed(setup, {"pin_memory": True}) if may_pin and pinned_share(self._findings) < 1 else setup
-
-    def _decoded_on_gpu(self) -> Setup | None:
-        held, allowed = self._findings.held, self._goal.may_change("decoder") and GPU_DECODER in self._goal.decoders
-        on_gpu = self._pinned(changed(held, {"decoder": GPU_DECODER}))
-        return on_gpu if allowed and self._decodes(held) and self._findings.is_usable(supplier_of(on_gpu)) else None
 
     def _later(self) -> list[Setup]:
         """What costs more to try, as far as there is time for it."""
-        ways = (self._decoded_on_gpu(), self._prepared() if self._affords_preparing() else None)
+        ways = (self._ways.decoded_on_gpu(), self._ways.prepared() if self._affords_preparing() else None)
         return [each for each in ways if each is not None]
-
-    def _prepared(self) -> Setup | None:
-        """The set that must be prepared first; null where there is none, or it is held."""
-        held, goal = self._findings.held, self._goal
-        if goal.prepare in (None, held.data) or not goal.may_change("data"):
-            return None
-        plain = {"decoder": goal.baseline.settings.decoder}
-        prepared = self._pinned(changed(msgspec.structs.replace(held, data=goal.prepare), plain))
-        return prepared if self._findings.is_usable(supplier_of(prepared)) else None
 
     def _affords_preparing(self) -> bool:
         seconds = preparing_seconds(self._findings)
@@ -216,7 +178,7 @@ class SupplySearch:
     def _is_soon_prepared(self) -> bool:
         budget, seconds = self._purse.budget_seconds, preparing_seconds(self._findings)
         soon = budget is not None and seconds is not None and seconds <= SOON_PREPARED * budget
-        return self._prepared() is not None and (self._is_made or soon)
+        return self._ways.prepared() is not None and (self._is_made or soon)
 
     @property
     def _is_made(self) -> bool:
@@ -232,7 +194,7 @@ class SupplySearch:
     def _try_later(self, setup: Setup, most: int, faster: float) -> Trying[None]:
         """Its probe may say that it would be slower than what is held, with the workers that each of them needs."""
         yield from self._probe_all((setup,))
-        if not self._is_probed(setup):
+        if not self._ways.is_probed(setup):
             return
         held = self._findings.held
         both = [(each, allowed_counts(self._goal, self._findings, each)) for each in (setup, held)]
@@ -241,19 +203,6 @@ class SupplySearch:
             yield from self._workers.run(setup, most, faster)
         else:
             self._findings.note_untried(ruled_out(setup, held, other, own))
-
-    def _is_probed(self, setup: Setup) -> bool:
-        """Whether it is known what it costs, and it may serve."""
-        supplier = supplier_of(setup)
-        return supplier in self._findings.probes and self._findings.is_usable(supplier)
-
-    def _decodes(self, setup: Setup) -> bool:
-        """Whether a decoder has anything to do with this source, as far as it is known."""
-        probes, own = self._findings.probes, supplier_of(self._findings.baseline)
-        alike = (probe for supplier, probe in probes.items() if supplier[0] == setup.data)
-        probe = next(alike, probes.get(own))
-        told = probe.measurement.loading if probe is not None and probe.measurement is not None else None
-        return told is not None and decodes(told.stages)
 
     def _probe_all(self, setups: tuple[Setup, ...]) -> Trying[None]:
         for setup in setups:
