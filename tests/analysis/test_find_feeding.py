@@ -1,5 +1,8 @@
 """Where the time of a fed step goes, and what is said of it."""
 
+import math
+import re
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -68,6 +71,35 @@ def test_a_step_that_was_timed_once_leaves_it_open_unless_processes_agree() -> N
     assert two is not None
     assert not one.is_settled
     assert two.is_settled
+
+
+def drifting(alone: tuple[float, float], waiting: float, beside: float) -> TrialRecord:
+    """A run whose step by itself was as fast as that before its loader ran, and after it."""
+    before, after = alone
+    plain = run(math.sqrt(before * after), waiting, beside - math.sqrt(before * after))
+    assert plain.measurement is not None
+    assert plain.measurement.loading is not None
+    told = {"resident_ci95": (min(alone), max(alone)), "resident_drift": after / before}
+    loading = msgspec.structs.replace(plain.measurement.loading, **told)
+    return msgspec.structs.replace(plain, measurement=msgspec.structs.replace(plain.measurement, loading=loading))
+
+
+def test_a_cpu_that_slowed_down_is_not_taken_for_a_loader_that_slows_the_step() -> None:
+    calm = feeding_of([run(0.12, 0.0, 0.11)] * 2, on_cpu=True)
+    slowed_down = feeding_of([drifting((0.12, 0.24), 0.0, 0.23)] * 2, on_cpu=True)
+    assert calm is not None
+    assert calm.slows_down
+    assert slowed_down is not None
+    assert slowed_down.may_be_drift
+    assert not slowed_down.slows_down
+    assert slowed_down.ci95[1] >= 1.0
+
+
+def test_a_step_that_is_slower_beside_its_loader_than_ever_alone_is_slowed_by_it() -> None:
+    found = feeding_of([drifting((0.12, 0.14), 0.0, 0.4)] * 2, on_cpu=True)
+    assert found is not None
+    assert not found.may_be_drift
+    assert found.slows_down
 
 
 def answer_on_cpu(slowdown: float, waiting: float, wait_in_anatomy: float = 0.0, unlike: float = 1.0) -> FindAnswer:
@@ -242,3 +274,21 @@ def test_a_search_that_was_cut_does_not_say_that_there_is_nothing_to_change() ->
     assert cut.verdicts[0] == "Nothing was shown to be faster than the baseline before the search was cut short."
     assert only.verdicts[0] == "Nothing but the baseline was measured before the search was cut short."
     assert not any("nothing to change" in verdict for verdict in (*cut.verdicts, *only.verdicts))
+
+
+def test_a_share_that_cpus_of_two_speeds_leave_open_is_told_by_its_ends_and_why() -> None:
+    def slowing_down(record: TrialRecord) -> TrialRecord:
+        told = record.measurement
+        if told is None or told.loading is None or record.spec.kind != "feed":
+            return record
+        alone = told.step_seconds / 1.3
+        ends, found = (alone / 1.4, alone * 1.4), {"resident_step_seconds": alone, "wait_seconds": 0.0}
+        loading = msgspec.structs.replace(told.loading, **found, resident_ci95=ends, resident_drift=1.96)
+        return msgspec.structs.replace(record, measurement=msgspec.structs.replace(told, loading=loading))
+
+    goal = goal_of(ON_CPU, cpus=2, keep=("decoder", "batch_size"))
+    answer = answer_of(goal, search(goal, tamper=slowing_down))
+    told = sentence(answer, "It reaches ")
+    assert re.match(r"It reaches 5\d % to 100 % of the rate", told), told
+    assert "1.96 times as long after its loader had run as before" in told
+    assert "shared with the loader" not in f"{answer.bound_before} {answer.bound_after}"

@@ -33,6 +33,29 @@ ITEM_SECONDS = 0.004
 BATCH = 4
 LOADER, RESIDENT = Feed(), Feed(supply="resident")
 
+SLOWING_DOWN = """
+    import time, torch
+    from torch import nn
+    from torch.utils.data import Dataset
+    from traindyno import Workload
+
+    class Counted(Dataset):
+        asked = 0
+        def __len__(self):
+            return 400
+        def __getitem__(self, index):
+            Counted.asked += 1
+            return torch.zeros(6), index % 2
+
+    class Tiring(nn.Linear):
+        def forward(self, inputs):
+            time.sleep(0.001 if Counted.asked < 20 else {later_seconds})
+            return super().forward(inputs)
+
+    def workload():
+        return Workload(model=Tiring(6, 2), dataset=Counted())
+"""
+
 SLEEPING = """
     import time, torch
     from torch import nn
@@ -96,6 +119,21 @@ def test_sleeping_workers_use_hardly_any_cpu_and_that_is_seen(sleeping: str) -> 
     assert measurement.loading.worker_cpu_seconds is not None
     assert measurement.loading.worker_cpu_seconds < BATCH * ITEM_SECONDS
     assert measurement.loading.hand_off_seconds is not None
+
+
+@pytest.mark.parametrize(("later_seconds", "slows"), [(0.001, False), (0.006, True)])
+def test_a_machine_that_becomes_slower_while_the_loader_runs_is_seen_by_a_second_look(
+    tmp_path: Path, later_seconds: float, slows: bool
+) -> None:
+    (path := tmp_path / "tiring.py").write_text(textwrap.dedent(SLOWING_DOWN.format(later_seconds=later_seconds)))
+    told = measure("feed", WorkloadSpec(model=f"{path}:workload"), num_workers=0).loading
+    assert told is not None
+    assert told.resident_drift is not None
+    assert (told.resident_drift > 2) == slows
+    assert told.resident_ci95 is not None
+    assert told.resident_step_seconds is not None
+    assert (told.resident_ci95[1] > later_seconds) or not slows
+    assert told.resident_ci95[0] <= told.resident_step_seconds <= told.resident_ci95[1]
 
 
 def test_a_loader_alone_is_told_by_its_intervals_its_start_and_the_size_of_a_batch(sleeping: str) -> None:

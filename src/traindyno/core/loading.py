@@ -56,8 +56,9 @@ class Loading(Record, frozen=True):
 
     `start_up_seconds` runs from asking for the first batch to having it; `next_epoch_seconds` is the same at the start
     of a later epoch; `fill_seconds` is the part of it that a shuffle buffer took. `resident_step_seconds` and
-    `wait_seconds`, what a step waited for its batch, are means over all steps; `worker_cpu_seconds` is what the workers
-    together computed per batch. `cached_share` is the share of the data's pages found in the page cache when the clock
+    `wait_seconds`, what a step waited for its batch, are means over all steps; `resident_drift` is how many times as
+    long the step by itself took after its loader had run as before. `worker_cpu_seconds` is what the workers together
+    computed per batch. `cached_share` is the share of the data's pages found in the page cache when the clock
     started; of several cold passes, the largest. `most_workers` is how many workers can share the data, where that is
     limited.
     """
@@ -70,6 +71,7 @@ class Loading(Record, frozen=True):
     stages: tuple[StageCost, ...] = ()
     resident_step_seconds: float | None = None
     resident_ci95: tuple[float, float] | None = None
+    resident_drift: float | None = None
     transfer_seconds: float | None = None
     hand_off_seconds: float | None = None
     wait_seconds: float | None = None

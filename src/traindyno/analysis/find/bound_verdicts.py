@@ -58,10 +58,23 @@ def _reached(fed: Feeding, workers: int, cpus: float, *, shared: bool) -> str:
     resident = "the rate that the same step has with its data resident on the device"
     if not fed.is_settled:
         return f"How near it comes to {resident} is not known: {DIFFER}."
+    if fed.may_be_drift:
+        return f"{_between(fed)} of {resident}: {_drifted(fed)}."
     reached = f"{format_percent(fed.alone, 0)}{'' if fed.is_known else ' (± over 100 %)'} of {resident}"
     losses = _losses(fed, workers, cpus, shared=shared) if fed.alone < WORTH_SPLITTING else ()
     lost = " and ".join(losses)
     return f"It reaches {reached}{f': {lost}' if lost else ''}."
+
+
+def _between(fed: Feeding) -> str:
+    low, high = (format_percent(min(1.0, end), 0) for end in fed.ci95)
+    return f"It reaches {low} to {high}"
+
+
+def _drifted(fed: Feeding) -> str:
+    """The step by itself is another one by the time that its loader has run."""
+    change = f"{fed.drift:.2f} times as long after its loader had run as before"
+    return f"by itself the step took {change}, so that the loader cannot be told from CPUs that change their speed"
 
 
 def _losses(fed: Feeding, workers: int, cpus: float, *, shared: bool) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from traindyno.analysis.anatomy_bounds import EXPOSED_FROM
 from traindyno.analysis.find.rates import resident_of
 from traindyno.analysis.intervals import combine_processes, median, ratio_interval, relative_half_width, t_interval
+from traindyno.analysis.second_look import has_drifted
 from traindyno.analysis.sustained import sustained
 from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
@@ -29,6 +30,8 @@ class Feeding(Record, frozen=True):
     waiting: float | None = None
     waiting_ci95: Interval | None = None
     processes_agree: bool = False
+    drift: float | None = None
+    """How many times as long the step by itself took after its loader had run as before."""
 
     @property
     def alone(self) -> float:
@@ -69,7 +72,12 @@ class Feeding(Record, frozen=True):
         """Whether it loses time for which it does not wait; on a GPU this is about a step that was seen not to wait."""
         if self.longer is None:
             return 1.0 - self.ci95[1] > EXPOSED_FROM
-        return self.longer > EXPOSED_FROM and not self.waits
+        return self.longer > EXPOSED_FROM and not self.waits and not self.may_be_drift
+
+    @property
+    def may_be_drift(self) -> bool:
+        """Whether a step that seems to take longer beside the loader may be no more than a CPU that slowed down."""
+        return has_drifted(self.drift) and 1.0 - min(1.0, self.ci95[1]) - (self.waiting or 0.0) <= EXPOSED_FROM
 
 
 def feeding_of(records: Sequence[TrialRecord], *, on_cpu: bool) -> Feeding | None:
@@ -80,6 +88,12 @@ def feeding_of(records: Sequence[TrialRecord], *, on_cpu: bool) -> Feeding | Non
         return each[0] if each else None
     of_resident, ci95 = combine_processes([one.of_resident for one in each], [one.ci95 for one in each])
     waits = [one.waiting for one in each if one.waiting is not None]
+    drifts = [one.drift for one in each if one.drift is not None]
+    drift = median(drifts) if drifts else None
+    if has_drifted(drift):
+        # All processes err the same way: many of them know no more than one.
+        lows, highs = ([one.ci95[end] for one in each] for end in (0, 1))
+        ci95 = min(ci95[0], median(lows)), max(ci95[1], median(highs))
     return Feeding(
         step_seconds=median([one.step_seconds for one in each]),
         resident_examples_per_second=median([one.resident_examples_per_second for one in each]),
@@ -88,6 +102,7 @@ def feeding_of(records: Sequence[TrialRecord], *, on_cpu: bool) -> Feeding | Non
         waiting=min(median(waits), 1.0 - min(1.0, of_resident)) if waits else None,
         waiting_ci95=t_interval(waits) if waits else None,
         processes_agree=len({(one.waits, one.slows_down) for one in each}) == 1,
+        drift=drift,
     )
 
 
@@ -103,4 +118,5 @@ def _of_process(measurement: Measurement, on_cpu: bool) -> Feeding | None:
         of_resident=share,
         ci95=ci95,
         waiting=None if waited is None else min(waited / fed.step_seconds, 1.0 - min(1.0, share)),
+        drift=told.resident_drift,
     )

@@ -1,6 +1,10 @@
-"""How fast is training when it is fed? The step on resident data first, then the same step on fresh batches."""
+"""How fast is training when it is fed? The step on resident data first, then the same step on fresh batches.
 
-from collections.abc import Callable
+On a CPU, whose speed may change with the load, the step by itself is looked at once more at the end.
+"""
+
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from statistics import fmean
@@ -8,9 +12,9 @@ from statistics import fmean
 import msgspec
 
 from traindyno.analysis.flow_pace import Pace, pace_of
-from traindyno.analysis.sustained import sustained_seconds
+from traindyno.analysis.second_look import resident_of_looks
 from traindyno.core.loading import Loading
-from traindyno.core.records import Measurement, TrialSpec
+from traindyno.core.records import Block, Measurement, TrialSpec
 from traindyno.worker.batches import host_bytes
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.bad import SkippedExamples
@@ -20,16 +24,19 @@ from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.supply import CachedSupply, LoaderSupply, host_batches
 from traindyno.worker.data.usage import Usage
 from traindyno.worker.devices import Device
-from traindyno.worker.flow_timing import FlowTimer, FlowTiming
+from traindyno.worker.flow_timing import DEFAULT_SECONDS, FlowTimer, FlowTiming
 from traindyno.worker.image_data import image_size_of
 from traindyno.worker.job import Job
 from traindyno.worker.kinds.bench import set_up, time_resident
 from traindyno.worker.kinds.loads import bad_of, budget_of, disk_note, intervals_of, skipping
 from traindyno.worker.kinds.summary import measurement_of
-from traindyno.worker.steps import make_fed_step
-from traindyno.worker.timing import Timing
+from traindyno.worker.steps import Step, make_fed_step
+from traindyno.worker.timing import Timing, time_block
 
 CACHED_PACE = Pace(discarded=4, turn=1, measured=8)
+SECOND_LOOK_BLOCKS = 3
+SECOND_LOOK_SHARE = 0.1
+"""Of a trial's time: a second look takes no further block after that."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +49,19 @@ class Fed:
 
 
 def measure_feed(spec: TrialSpec, device: Device, channel: Channel) -> Measurement:
-    """Both runs are of one process and one model; the resident batch is gone when the fed run begins."""
+    """Both runs are of one process and one model; on a GPU the resident batch is gone when the fed run begins."""
     assert spec.feed.supply != "resident", "a speed trial is the resident run"
     assert spec.feed.depth == "examples", "a model takes whole examples"
-    job, set_up_seconds, resident = _resident(spec, device, channel)
+    bench = set_up(spec, device, channel)
+    job, set_up_seconds, resident = bench.job, bench.start_up_seconds, time_resident(spec, bench, device, channel)
+    step = bench.step if device.torch_device.type == "cpu" else None
+    del bench
     with skipping(spec) as skipped:
         feed = _from_loader if spec.feed.supply == "loader" else _from_cache
         fed = feed(spec, job, device, channel, skipped)
         left_out = bad_of(skipped)
-    timing, (resident_seconds, resident_ci95) = fed.told.timing, sustained_seconds(resident.counted)
+    after = () if step is None else _look_again(step, resident, spec, device, channel)
+    timing, alone = fed.told.timing, resident_of_looks(resident.counted, after)
     return measurement_of(
         spec,
         device,
@@ -64,8 +75,9 @@ def measure_feed(spec: TrialSpec, device: Device, channel: Channel) -> Measureme
         image_size=image_size_of(job.source),
         loading=msgspec.structs.replace(
             fed.loading,
-            resident_step_seconds=resident_seconds,
-            resident_ci95=resident_ci95,
+            resident_step_seconds=alone.step_seconds,
+            resident_ci95=alone.ci95,
+            resident_drift=alone.drift,
             wait_seconds=fmean(chain.from_iterable(fed.told.waits)),
             **left_out,
         ),
@@ -74,9 +86,18 @@ def measure_feed(spec: TrialSpec, device: Device, channel: Channel) -> Measureme
     )
 
 
-def _resident(spec: TrialSpec, device: Device, channel: Channel) -> tuple[Job, float, Timing]:
-    bench = set_up(spec, device, channel)
-    return bench.job, bench.start_up_seconds, time_resident(spec, bench, device, channel)
+def _look_again(step: Step, before: Timing, spec: TrialSpec, device: Device, channel: Channel) -> Sequence[Block]:
+    """A few blocks like those before; the first step still finds the loader's leavings in the caches."""
+    channel.phase("steps")
+    seconds = DEFAULT_SECONDS if spec.budget.seconds is None else spec.budget.seconds
+    steps, deadline = before.blocks[-1].steps, time.monotonic() + SECOND_LOOK_SHARE * seconds
+    time_block(step, 1, device)
+    blocks: list[Block] = []
+    while not blocks or (len(blocks) < SECOND_LOOK_BLOCKS and time.monotonic() < deadline):
+        block, _ = time_block(step, steps, device)
+        channel.step(steps * (len(blocks) + 1), block.seconds / steps)
+        blocks.append(block)
+    return blocks
 
 
 def _from_loader(spec: TrialSpec, job: Job, device: Device, channel: Channel, skipped: SkippedExamples | None) -> Fed:
