@@ -142,7 +142,7 @@ def test_on_a_gpu_without_units_for_bf16_the_older_precision_is_found() -> None:
 
 
 def test_an_older_precision_that_there_is_no_time_for_is_named() -> None:
-    goal = goal_of(has_data=False, budget_seconds=26.0)
+    goal = goal_of(has_data=False, budget_seconds=22.0)
     history = search(goal, tamper=without_units_for_bf16)
     assert {record.spec.settings.precision for record in history} == {"fp32", "bf16"}
     (told,) = [each for each in answer_of(goal, history).attempts if "precision=fp16" in each.change]

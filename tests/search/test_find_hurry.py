@@ -3,9 +3,11 @@
 import msgspec
 import pytest
 
+from search.imagined_gpu import QUICK_LOADER, searched
 from search.simulated_find import answer_of, goal_of, plan_of, search
+from search.test_find import without_units_for_bf16
 from traindyno.analysis.find.rounds import FIRST_ROUND
-from traindyno.core.records import TrialRecord
+from traindyno.core.records import Settings, TrialRecord
 
 TIGHT = goal_of(budget_seconds=66.0, keep=("decoder", "batch_size"))
 """Too little for a run with workers and a round after it, enough for the round alone."""
@@ -93,3 +95,26 @@ def test_a_search_with_time_for_everything_does_not_hurry() -> None:
     history = search(goal)
     assert set(rounds_of(history)) == {0, 1, 2}
     assert plan_of(goal).findings(history).ended
+
+
+@pytest.mark.parametrize("minutes", [3.0, 3.5, 4.0, 4.5, 5.0])
+def test_a_pair_that_found_nothing_does_not_keep_a_short_search_from_what_it_waits_for(minutes: float) -> None:
+    """One pinned worker feeds a compiled step, which waits for nine tenths of its time."""
+    own = Settings(batch_size=256, device="simulated", num_workers=1, pin_memory=True, compile="default")
+    goal = goal_of(
+        own, cpus=16, budget_seconds=60 * minutes, keep=("batch_size",), decoders=("pil", "torchvision", "simplejpeg")
+    )
+    history = searched(goal, loader=QUICK_LOADER)
+    assert answer_of(goal, history).speedup > 9
+    assert sum(record.seconds for record in history) <= 60 * minutes
+
+
+@pytest.mark.parametrize("budget", [24.0, 26.0, 30.0])
+def test_what_was_tried_before_it_had_to_hurry_is_told_and_paid_for_once(budget: float) -> None:
+    goal = goal_of(has_data=False, budget_seconds=budget)
+    history = search(goal, tamper=without_units_for_bf16)
+    found = answer_of(goal, history)
+    assert found.recommended.changes["precision"] == "fp16"
+    assert len({each.change for each in found.attempts}) == len(found.attempts)
+    assert sum(each.trials for each in found.spent) == len(history)
+    assert sum(record.seconds for record in history) <= budget

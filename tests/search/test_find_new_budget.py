@@ -7,7 +7,8 @@ from search.imagined_gpu import searched
 from search.simulated_find import answer_of, goal_of
 from traindyno.analysis.find.rounds import FIRST_ROUND
 from traindyno.core.answers.find import FindAnswer
-from traindyno.core.records import TrialRecord
+from traindyno.core.loading import Decoder
+from traindyno.core.records import Settings, TrialRecord
 from traindyno.core.requests import NewBudget
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.plan import WITH_NEW_BUDGET
@@ -28,6 +29,28 @@ def test_what_was_confirmed_stays_so_with_a_little_more_time(cpus: int, budget: 
     before, (after, _) = answer_of(goal, history), gone_on_with(goal, history, rest)
     assert after.recommended.confirmed >= before.recommended.confirmed
     assert after.speedup > 0.97 * before.speedup
+
+
+@pytest.mark.parametrize(
+    ("minutes", "rest", "workers", "cpus", "decoders"),
+    [
+        (3, 120.0, 2, 8, ("pil", "torchvision", "simplejpeg", "nvjpeg")),
+        (3, 180.0, 4, 4, ("pil", "torchvision", "simplejpeg")),
+    ],
+)
+def test_a_search_that_goes_another_way_with_more_time_ends_with_nothing_less(
+    minutes: int, rest: float, workers: int, cpus: int, decoders: tuple[Decoder, ...]
+) -> None:
+    own = Settings(batch_size=256, device="simulated", num_workers=workers)
+    goal = goal_of(own, cpus=cpus, budget_seconds=60.0 * minutes, decoders=decoders)
+    history = searched(goal)
+    before, (after, longer) = answer_of(goal, history), gone_on_with(goal, history, rest)
+    assert before.recommended.confirmed
+    assert after.recommended.confirmed
+    assert after.speedup > 0.97 * before.speedup
+    assert len(longer) > len(history)
+    assert sum(each.trials for each in after.spent) == after.trials == len(longer)
+    assert sum(each.seconds for each in after.spent) == pytest.approx(sum(each.seconds for each in longer))
 
 
 def test_rounds_that_have_been_run_count_whatever_time_is_left() -> None:

@@ -4,13 +4,14 @@ import math
 
 import msgspec
 
+from search.imagined_gpu import searched
 from search.simulated_find import BASELINE, COMPUTE_BOUND, answer_of, goal_of, search
 from search.test_find_disturbed import slowed
 from traindyno.analysis.find.rounds import FIRST_ROUND
 from traindyno.analysis.find.single_runs import UNCHECKED
 from traindyno.analysis.find.steadiness import own_rate
 from traindyno.core.loading import Feed
-from traindyno.core.records import Block, TrialRecord
+from traindyno.core.records import Block, Settings, TrialRecord
 
 
 def test_what_went_for_the_margin_is_told_and_how_to_have_it_where_the_baseline_leaves_none() -> None:
@@ -100,3 +101,11 @@ def test_batches_that_were_finished_before_are_not_taken_for_those_of_a_loader()
     assert own_rate(fed) is not None
     cached = msgspec.structs.replace(fed.spec, feed=Feed(supply="cached"))
     assert own_rate(msgspec.structs.replace(fed, spec=cached)) is None
+
+
+def test_what_there_was_no_time_for_is_named_once_with_one_reason() -> None:
+    own = Settings(batch_size=256, device="simulated", num_workers=1, pin_memory=True, memory_format="channels_last")
+    goal = goal_of(own, cpus=2, budget_seconds=90.0, decoders=("pil",), prepare="prepared:/store")
+    untried = [each.change for each in answer_of(goal, searched(goal, examples=2000)).attempts if each.trials == 0]
+    assert untried.count("data=prepared:/store") == 1
+    assert len(set(untried)) == len(untried)

@@ -3,12 +3,14 @@
 import msgspec
 import pytest
 
+from search.imagined_gpu import QUICK_LOADER, searched
 from search.simulated_find import answer_of, goal_of, plan_of, search
+from search.test_find import spoiled
 from search.test_find_disturbed import slowed
 from traindyno.analysis.find.attempts import UNCOMPARED, tried_end_to_end
 from traindyno.analysis.find.forecast import forecast_seconds
 from traindyno.analysis.find.rounds import FIRST_ROUND
-from traindyno.core.loading import GPU_DECODER
+from traindyno.core.loading import GPU_DECODER, Decoder
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, Settings, TrialRecord
 from traindyno.search.find.goal import Goal
@@ -150,3 +152,31 @@ def test_no_switch_is_tried_for_a_loader_that_is_slower_than_foretold() -> None:
 
     history = search(goal_of(keep=("num_workers", "decoder")), tamper=slow_loader)
     assert "pair" not in {record.spec.kind for record in history}
+
+
+@pytest.mark.parametrize("minutes", [4, 8, 15])
+def test_on_a_host_of_two_cpus_the_training_process_is_not_thought_faster_than_its_workers(minutes: int) -> None:
+    own = Settings(batch_size=256, device="simulated", num_workers=1)
+    goal = goal_of(own, cpus=2, budget_seconds=60.0 * minutes, decoders=("pil",), also=("memory:folder:/data",))
+    found = answer_of(goal, searched(goal, loader=QUICK_LOADER))
+    assert found.recommended.confirmed
+    assert found.recommended.settings["num_workers"] == 2
+    assert found.speedup > 1.8
+
+
+def test_fewer_workers_are_not_held_beside_a_step_that_has_not_run_with_the_others() -> None:
+    """Lower precision spoils the loss; without it the step has run with no worker, and not with the two held."""
+    own = Settings(batch_size=256, device="simulated")
+    decoders: tuple[Decoder, ...] = ("pil", "torchvision", "simplejpeg")
+    for minutes in range(3, 11):
+        goal = goal_of(
+            own,
+            cpus=2,
+            budget_seconds=60.0 * minutes,
+            decoders=decoders,
+            also=("memory:folder:/data",),
+            keep=("memory_format",),
+        )
+        found = answer_of(goal, searched(goal, spoiled, loader=QUICK_LOADER))
+        assert found.recommended.confirmed
+        assert found.speedup > 2.5

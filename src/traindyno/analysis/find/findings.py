@@ -131,8 +131,10 @@ class Findings:
         self.memory[step_settings(settings)] = pair.candidate.memory
 
     def note_untried(self, attempt: Attempt) -> None:
-        """Once is enough."""
+        """Once is enough: of several reasons the last."""
         if attempt not in self.attempts:
+            told = (attempt.side, attempt.change)
+            self.attempts = [each for each in self.attempts if each.trials or (each.side, each.change) != told]
             self.attempts.append(attempt)
 
     def is_usable(self, supplier: Supplier) -> bool:

@@ -4,7 +4,6 @@ The loader's part is known for a supplier (source and decoder), the step's for i
 from different trials, so that ways to train which never ran can be ruled out.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -111,7 +110,7 @@ def estimates_of(
     fed = tuple(_fed(findings, setup)) if faster == 1.0 else ()
     parts = _with_step(parts, faster)
     if parts.asynchronous and not fed:
-        parts = msgspec.structs.replace(parts, overhead=parts.overhead + math.log(HEADROOM))
+        parts = msgspec.structs.replace(parts, load_seconds=HEADROOM * parts.load_seconds)
     known = Known(parts=parts, loads=loads, goal=fed, alone=False)
     return estimate_counts(known, counts, setup.settings)
 

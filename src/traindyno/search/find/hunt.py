@@ -19,12 +19,18 @@ class Hunt:
     purse: Purse
 
     def logged(self, part: str, trying: Trying[None]) -> Trying[None]:
-        """Hand on every trial of a part, and write down what came of it before the search goes on."""
+        """Hand on every trial of a part, and write down what came of it before the search goes on.
+
+        A trial that is asked for again is not run again, and costs nothing.
+        """
+        known = {record.spec.key for _, record in self.findings.log}
         try:
             wanted = next(trying)
             while True:
                 record = yield wanted
-                self.findings.log.append((part, record))
+                if record.spec.key not in known:
+                    known.add(record.spec.key)
+                    self.findings.log.append((part, record))
                 wanted = trying.send(record)
         except StopIteration:
             return

@@ -4,10 +4,13 @@ One change is then tried with as many rounds as there is time for, one at least;
 confirmed. If not even that can be paid for, what should be the fastest goes straight to that round.
 """
 
+from collections.abc import Sequence
+
 from traindyno.analysis.find.attempts import bet_on, out_of_time
 from traindyno.analysis.find.forecast import estimates_of, forecast_seconds
 from traindyno.analysis.find.untried import untried_changes
 from traindyno.analysis.worker_choice import fewest_near_best
+from traindyno.core.answers.find import Attempt
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.sides import WORTH_SEARCHING, Sides
 from traindyno.search.find.trials import changed
@@ -16,14 +19,24 @@ from traindyno.search.replaying import Trying
 
 
 def search_in_a_hurry(hunt: Hunt) -> Trying[None]:
-    """Nothing where something was tried already, or all that was left out was so for another reason than time."""
-    if hunt.findings.has_tried or not untried_changes(hunt.findings):
+    """Nothing where something was found already, or all that was left out was so for another reason than time."""
+    findings, baseline = hunt.findings, hunt.goal.baseline
+    if findings.held != baseline or not untried_changes(findings):
         return
-    hunt.findings.attempts.clear()
-    hunt.purse.hurries = True
+    tried = [each for each in findings.attempts if each.trials]
+    findings.attempts, hunt.purse.hurries = [], True
     yield from Sides(hunt).run()
-    if not hunt.findings.has_tried:
+    findings.attempts = [*_not_repeated(tried, findings.attempts), *findings.attempts]
+    if findings.held == baseline:
         _bet_on_forecast(hunt)
+
+
+def _not_repeated(tried: Sequence[Attempt], again: list[Attempt]) -> Sequence[Attempt]:
+    """What was tried before, once: where it came up again, its trials were not, and what is said of it stands."""
+    for each in tried:
+        again[:] = [other for other in again if other.change != each.change or other.adopted]
+    adopted = {each.change for each in again if each.adopted}
+    return [each for each in tried if each.change not in adopted]
 
 
 def _bet_on_forecast(hunt: Hunt) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from traindyno.analysis.find.choice import choose
+from traindyno.analysis.find.choice import NEAR_EQUAL, choose
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import supplier_of
 from traindyno.analysis.intervals import relative_half_width
@@ -55,19 +55,17 @@ class FindPlan:
     def findings(self, history: Sequence[TrialRecord]) -> Findings:
         """What the trials so far have shown.
 
-        With a new budget a search may go another way, and end before it has proved anything there. What it had
-        confirmed until then stands.
+        With a new budget a search may go another way, and end there with less than it had confirmed, or before it has
+        proved anything. What was clearly better then stands; the rest led nowhere.
         """
         found = self._replayed(history, self._goal)
         for number, budget in reversed(tuple(enumerate(self._goal.budgets))):
-            if _confirms(found, self._goal):
-                break
             goal = msgspec.structs.replace(self._goal, budgets=self._goal.budgets[:number])
             before = self._replayed(history[: budget.trials], goal)
-            if _confirms(before, goal):
-                used = {record.spec.key for _, record in before.log}
-                before.log += [(WITH_NEW_BUDGET, each) for each in history if each.spec.key not in used]
-                return before
+            if NEAR_EQUAL * _proved(before, goal) > _proved(found, goal):
+                found = before
+        used = {record.spec.key for _, record in found.log}
+        found.log += [(WITH_NEW_BUDGET, each) for each in history if each.spec.key not in used]
         return found
 
     def _replayed(self, history: Sequence[TrialRecord], goal: Goal) -> Findings:
@@ -87,9 +85,12 @@ class FindPlan:
         return Hunt(goal, self._trials, findings, Purse(goal, findings, self._trial_seconds, history))
 
 
-def _confirms(findings: Findings, goal: Goal) -> bool:
-    """Whether rounds have shown something to be faster."""
-    return len(findings.entries) > 1 and choose(findings, goal.batch_range).is_shown
+def _proved(findings: Findings, goal: Goal) -> float:
+    """What rounds have shown to be faster is worth; nothing where they have not."""
+    if len(findings.entries) <= 1:
+        return 0.0
+    choice = choose(findings, goal.batch_range)
+    return choice.recommended.worth if choice.is_shown else 0.0
 
 
 def _study(hunt: Hunt) -> Trying[None]:

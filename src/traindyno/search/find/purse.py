@@ -164,7 +164,7 @@ class Purse:
 
     def _reserve(self, round_seconds: float) -> float:
         """The last rounds, of the baseline and of what is held; in a hurry one of them, for a first change."""
-        if self.hurries and not self._findings.has_tried:
+        if self.hurries and self._findings.held == self._goal.baseline:
             return round_seconds
         wanted, fewest = (SAFELY * rounds * round_seconds for rounds in (RESERVED_ROUNDS, FEWEST_ROUNDS))
         budget = self.budget_seconds

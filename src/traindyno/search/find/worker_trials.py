@@ -157,7 +157,7 @@ class WorkerTrials:
         rates = {
             setup: rate for setup in like_but_workers(findings, held) if (rate := findings.rate(setup)) is not None
         }
-        if not rates:
+        if held not in rates:
             return
         by_count = {setup.settings.num_workers: setup for setup in rates}
         told = [(each.settings.num_workers, rate.examples_per_second, rate.interval) for each, rate in rates.items()]
