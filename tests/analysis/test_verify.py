@@ -81,3 +81,5 @@ def test_two_rounds_that_differ_are_two_rounds() -> None:
     (verdict,) = answer.verdicts
     assert "its rounds differ, and in the slower one it was 2.00 times as fast" in verdict
     assert "only one round" not in verdict
+    assert answer.open_because is not None
+    assert verdict.endswith(answer.open_because)

@@ -11,6 +11,7 @@ from traindyno.core.requests import VerifyRequest
 from traindyno.core.setups import Setup
 
 RECOMMENDED = "recommended"
+MORE_ROUNDS = "More --repeats would tell."
 NEAR_THE_PROMISE = 0.97
 """A gain that reaches this share of the promised one counts as kept."""
 
@@ -31,6 +32,7 @@ def conclude_verify(
     if len(found) < len(entries):
         raise NothingMeasuredError("no round was finished", "give it more time with --time-budget")
     baseline, recommended = found
+    rounds = min(len(entry.measured) for entry in entries)
     return VerifyAnswer(
         model=request.workload.model,
         mode=request.workload.mode,
@@ -41,7 +43,8 @@ def conclude_verify(
         promised_speedup=request.promised_speedup,
         promised_ci95=request.promised_ci95,
         holds=_holds(recommended, request.promised_speedup),
-        verdicts=tuple(_verdicts(request, recommended, rounds=min(len(entry.measured) for entry in entries))),
+        open_because=_open_because(request, recommended, rounds),
+        verdicts=tuple(_verdicts(request, recommended, rounds)),
         trials=trials,
         seconds=seconds,
         simulated=simulated,
@@ -74,23 +77,33 @@ def _verdicts(request: VerifyRequest, recommended: Finalist, rounds: int) -> Ite
     if not recommended.changes:
         yield "Nothing was promised and nothing changes: the settings of the file are the baseline's own."
         return
-    yield _verdict(recommended, request.promised_speedup, rounds)
+    yield _verdict(request, recommended, rounds)
     if request.promise_simulated:
         yield "The promise was simulated: made up by the simulated runner, not measured."
     if request.promise_confirmed is False:
         yield "The promise was not confirmed: it rested on single runs, without rounds by turns with the baseline."
 
 
-def _verdict(recommended: Finalist, promised: float | None, rounds: int) -> str:
-    interval = within(recommended.speedup, recommended.speedup_ci95)
-    now = f"{times(recommended.speedup)} as fast as the baseline ({interval})"
-    told = "" if promised is None else f", and {times(promised)} was promised"
-    holds = _holds(recommended, promised)
-    is_open, more = "It is open whether the gain still holds", "More --repeats would tell."
-    if not recommended.confirmed and rounds < FEWEST_ROUNDS:
-        return f"{is_open}: only one round was finished, in which it was {now}{told}."
-    if not recommended.confirmed:
-        return f"{is_open}: its rounds differ, and in the slower one it was {now}{told}. {more}"
+def _verdict(request: VerifyRequest, recommended: Finalist, rounds: int) -> str:
+    now, holds = _now(recommended, request.promised_speedup), _holds(recommended, request.promised_speedup)
     if holds is None:
-        return f"{is_open}: {now}{told}. {more}"
-    return f"The gain {'holds' if holds else 'does not hold'} here: {now}{told}."
+        why = _open_because(request, recommended, rounds) or f"{now}. {MORE_ROUNDS}"
+        return f"It is open whether the gain still holds: {why}"
+    return f"The gain {'holds' if holds else 'does not hold'} here: {now}."
+
+
+def _open_because(request: VerifyRequest, recommended: Finalist, rounds: int) -> str | None:
+    """What is wrong with the rounds themselves; null where they are enough, whatever they say."""
+    if recommended.confirmed or not recommended.changes:
+        return None
+    now = _now(recommended, request.promised_speedup)
+    if rounds < FEWEST_ROUNDS:
+        return f"only one round was finished, in which it was {now}."
+    return f"its rounds differ, and in the slower one it was {now}. {MORE_ROUNDS}"
+
+
+def _now(recommended: Finalist, promised: float | None) -> str:
+    """What was measured beside what was promised."""
+    interval = within(recommended.speedup, recommended.speedup_ci95)
+    told = "" if promised is None else f", and {times(promised)} was promised"
+    return f"{times(recommended.speedup)} as fast as the baseline ({interval}){told}"

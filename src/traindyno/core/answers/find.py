@@ -175,6 +175,7 @@ class VerifyAnswer(Record, frozen=True):
 
     `holds` is true where the measured interval reaches the promised gain and lies above 1, false where it does not,
     and null where the rounds leave it open, or where the settings are the baseline's own and nothing was promised.
+    `open_because` is what the rounds lack for an answer.
     """
 
     model: str
@@ -186,6 +187,7 @@ class VerifyAnswer(Record, frozen=True):
     promised_speedup: float | None
     promised_ci95: Interval | None
     holds: bool | None
+    open_because: str | None = None
     verdicts: tuple[str, ...] = ()
     trials: int = 0
     seconds: float = 0.0

@@ -61,13 +61,7 @@ def conclusion(document: Document) -> tuple[str, ...]:
     told = ANSWERS[answer.holds]
     now = f"{ratio_interval(answer.speedup, answer.speedup_ci95)} as fast"
     first = f"{told[:1].upper()}{told[1:]}: {now}{_promise(answer)}"
-    return (first,) if answer.recommended.confirmed else (first, *_why_open(answer))
-
-
-def _why_open(answer: VerifyAnswer) -> tuple[str, ...]:
-    """The numbers of a single round are no answer, whatever they are: that it is one, and what would tell."""
-    why = one_line(answer.verdicts[0], 400).partition(": ")[2] if answer.verdicts else ""
-    return (f"Not confirmed: {why}",) if why else ()
+    return (first, f"Not confirmed: {one_line(answer.open_because, 400)}") if answer.open_because else (first,)
 
 
 def verdicts(document: Document) -> tuple[str, ...]:
