@@ -375,7 +375,9 @@ def test_the_same_change_tried_twice_is_drawn_twice() -> None:
 def test_the_parts_of_the_search_add_up_to_its_time() -> None:
     (table,) = chapters_of(find_document())["How the time was spent"].tables
     assert sum(row.bar or 0.0 for row in table.rows) == pytest.approx(1.0)
-    assert table.legend == ("9 min 23 s in all, 41 trials",)
+    assert table.legend == ("9 min 23 s in 41 trials; the whole search took 9 min 23 s",)
+    (made_up,) = chapters_of(with_answer(simulated=True, seconds=0.9))["How the time was spent"].tables
+    assert made_up.legend == ("9 min 23 s in 41 simulated trials; the whole search took 900 ms",)
 
 
 def test_offers_and_constraints_stand_in_every_text() -> None:

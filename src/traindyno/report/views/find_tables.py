@@ -79,7 +79,8 @@ def changes_table(answer: FindAnswer) -> tuple[Table, ...]:
 def spent_table(answer: FindAnswer) -> tuple[Table, ...]:
     whole = sum(part.seconds for part in answer.spent)
     rows = tuple(_spent_row(part, whole) for part in answer.spent)
-    legend = (f"{duration(answer.seconds)} in all, {count(answer.trials)} trials",)
+    trials = f"{duration(whole)} in {count(answer.trials)} {'simulated ' if answer.simulated else ''}trials"
+    legend = (f"{trials}; the whole search took {duration(answer.seconds)}",)
     return (Table(columns=SPENT_COLUMNS, rows=rows, legend=legend, bar_column=0),) if rows else ()
 
 
