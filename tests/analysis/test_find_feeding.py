@@ -276,19 +276,34 @@ def test_a_search_that_was_cut_does_not_say_that_there_is_nothing_to_change() ->
     assert not any("nothing to change" in verdict for verdict in (*cut.verdicts, *only.verdicts))
 
 
-def test_a_share_that_cpus_of_two_speeds_leave_open_is_told_by_its_ends_and_why() -> None:
+def answer_of_two_speeds(beside: float, waiting: float) -> FindAnswer:
+    """Fed steps take `beside` times as long as alone, wait for that share, and slow down by 1.96 while they run."""
+
     def slowing_down(record: TrialRecord) -> TrialRecord:
         told = record.measurement
         if told is None or told.loading is None or record.spec.kind != "feed":
             return record
-        alone = told.step_seconds / 1.3
-        ends, found = (alone / 1.4, alone * 1.4), {"resident_step_seconds": alone, "wait_seconds": 0.0}
+        alone = told.step_seconds / beside
+        ends, found = (alone / 1.4, alone * 1.4), {"resident_step_seconds": alone}
         loading = msgspec.structs.replace(told.loading, **found, resident_ci95=ends, resident_drift=1.96)
+        loading = msgspec.structs.replace(loading, wait_seconds=waiting * told.step_seconds)
         return msgspec.structs.replace(record, measurement=msgspec.structs.replace(told, loading=loading))
 
     goal = goal_of(ON_CPU, cpus=2, keep=("decoder", "batch_size"))
-    answer = answer_of(goal, search(goal, tamper=slowing_down))
+    return answer_of(goal, search(goal, tamper=slowing_down))
+
+
+def test_a_share_that_cpus_of_two_speeds_leave_open_is_told_by_its_ends_and_why() -> None:
+    answer = answer_of_two_speeds(beside=1.3, waiting=0.05)
     told = sentence(answer, "It reaches ")
     assert re.match(r"It reaches 5\d % to 100 % of the rate", told), told
-    assert "1.96 times as long after its loader had run as before" in told
+    assert "5 % of the time it waits for a batch and by itself the step took 1.96 times as long after" in told
     assert "shared with the loader" not in f"{answer.bound_before} {answer.bound_after}"
+
+
+def test_a_wait_is_told_whatever_the_speed_of_the_cpus() -> None:
+    answer = answer_of_two_speeds(beside=2.5, waiting=0.55)
+    assert answer.bound_before.startswith("data")
+    told = sentence(answer, "It reaches ")
+    assert told.endswith(": 55 % of the time it waits for a batch.")
+    assert "1.96" not in told

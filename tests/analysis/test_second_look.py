@@ -47,6 +47,14 @@ def test_the_step_lies_within_its_interval(after: list[float]) -> None:
     assert found.ci95[0] <= found.step_seconds <= found.ci95[1]
 
 
+def test_what_the_first_look_s_own_blocks_differ_by_is_no_drift() -> None:
+    noisy = [Block(steps=1, seconds=seconds) for seconds in (0.1, 0.14, 0.09, 0.13, 0.1, 0.08, 0.13, 0.09)]
+    found = resident_of_looks(noisy, [Block(steps=1, seconds=0.14)] * 2)
+    assert has_drifted(found.drift)
+    assert (found.step_seconds, found.ci95) == sustained_seconds(noisy)
+    assert resident_of_looks(noisy, [Block(steps=1, seconds=0.3)] * 2).step_seconds > 0.15
+
+
 def test_all_steps_of_a_second_look_count_alike() -> None:
     found = resident_of_looks(BEFORE, [Block(steps=1, seconds=0.4), Block(steps=3, seconds=0.4)])
     assert found.drift == pytest.approx(2.0)

@@ -136,6 +136,32 @@ def test_a_machine_that_becomes_slower_while_the_loader_runs_is_seen_by_a_second
     assert told.resident_ci95[0] <= told.resident_step_seconds <= told.resident_ci95[1]
 
 
+ONE_OPTIMIZER = """
+    import torch
+    from torch import nn
+    from traindyno import Workload
+
+    made = []
+
+    def optimizer(parameters):
+        made.append(torch.optim.Adam(parameters, fused=False))
+        assert len(made) == 1, "its state would be held twice"
+        return made[0]
+
+    def workload():
+        data = torch.utils.data.TensorDataset(torch.zeros(64, 6), torch.zeros(64, dtype=torch.long))
+        return Workload(model=nn.Linear(6, 2), dataset=data, optimizer=optimizer)
+"""
+
+
+@pytest.mark.parametrize("kernel", ["auto", "foreach", "fused"])
+def test_a_fed_step_and_the_one_that_is_looked_at_again_share_their_optimizer(tmp_path: Path, kernel: str) -> None:
+    (path := tmp_path / "one_optimizer.py").write_text(textwrap.dedent(ONE_OPTIMIZER))
+    told = measure("feed", WorkloadSpec(model=f"{path}:workload"), num_workers=0, optimizer_kernel=kernel).loading
+    assert told is not None
+    assert told.resident_drift is not None
+
+
 def test_a_loader_alone_is_told_by_its_intervals_its_start_and_the_size_of_a_batch(sleeping: str) -> None:
     measurement = measure("load", WorkloadSpec(model=sleeping), num_workers=2)
     loading = measurement.loading

@@ -32,10 +32,16 @@ def resident_of_looks(before: Sequence[Block], after: Sequence[Block]) -> Reside
         return Resident(step_seconds=seconds, ci95=ci95)
     later = sum(block.seconds for block in after) / sum(block.steps for block in after)
     drift = later / seconds
-    if not has_drifted(drift):
+    if not has_drifted(drift) or abs(later - seconds) <= _by_chance(before, len(after)):
         return Resident(step_seconds=seconds, ci95=ci95, drift=drift)
     ends = (min(ci95[0], later), max(ci95[1], later))
     return Resident(step_seconds=math.sqrt(seconds * later), ci95=ends, drift=drift)
+
+
+def _by_chance(before: Sequence[Block], count: int) -> float:
+    """How far the mean of so many blocks may be from that of those before, if they are as noisy."""
+    seconds, (_, high) = sustained_seconds(before)
+    return (high - seconds) * math.sqrt(1 + len(before) / count)
 
 
 def has_drifted(drift: float | None) -> bool:

@@ -58,12 +58,17 @@ def _reached(fed: Feeding, workers: int, cpus: float, *, shared: bool) -> str:
     resident = "the rate that the same step has with its data resident on the device"
     if not fed.is_settled:
         return f"How near it comes to {resident} is not known: {DIFFER}."
-    if fed.may_be_drift:
-        return f"{_between(fed)} of {resident}: {_drifted(fed)}."
+    if fed.may_be_drift and not fed.waits:
+        return f"{_between(fed)} of {resident}: {' and '.join((*_waits(fed), _drifted(fed)))}."
     reached = f"{format_percent(fed.alone, 0)}{'' if fed.is_known else ' (± over 100 %)'} of {resident}"
     losses = _losses(fed, workers, cpus, shared=shared) if fed.alone < WORTH_SPLITTING else ()
     lost = " and ".join(losses)
     return f"It reaches {reached}{f': {lost}' if lost else ''}."
+
+
+def _waits(fed: Feeding) -> Iterator[str]:
+    if fed.waiting is not None and fed.waiting >= WORTH_TELLING:
+        yield f"{format_percent(fed.waiting, 0)} of the time it waits for a batch"
 
 
 def _between(fed: Feeding) -> str:
@@ -79,9 +84,8 @@ def _drifted(fed: Feeding) -> str:
 
 def _losses(fed: Feeding, workers: int, cpus: float, *, shared: bool) -> Iterator[str]:
     """On a CPU, with what is reached, they add up to all of the time."""
-    if fed.waiting is not None and fed.waiting >= WORTH_TELLING:
-        yield f"{format_percent(fed.waiting, 0)} of the time it waits for a batch"
-    if fed.longer is not None and fed.longer >= WORTH_TELLING:
+    yield from _waits(fed)
+    if fed.longer is not None and fed.longer >= WORTH_TELLING and not fed.may_be_drift:
         yield f"{format_percent(fed.longer, 0)} is lost as {_slower(fed, workers, cpus)}"
     elif fed.longer is None and shared:
         yield f"it was not seen to wait, and is slower beside {count_of(workers, 'loader worker')}"

@@ -1,14 +1,9 @@
 """Fed steps of one job, with marks or without, over one optimiser and one supply."""
 
-import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
-
-import torch
-from msgspec.structs import replace
-from torch import nn
 
 from traindyno.core.loading import Loading
 from traindyno.core.records import TrialSpec
@@ -74,20 +69,3 @@ class FedSteps:
         """Begin cold data anew where it would not last for so many steps."""
         if self.placed.left() < steps:
             self.placed.renew()
-
-
-def of_later_steps(spec: TrialSpec) -> TrialSpec:
-    """For steps made when others have run: their optimiser has its kernels, and a fused one refuses to choose again."""
-    return replace(spec, settings=replace(spec.settings, optimizer_kernel="auto"))
-
-
-def with_one_optimizer(job: Job) -> Job:
-    """The same job, whose steps all share one optimiser: a second would hold its state a second time."""
-    made: list[torch.optim.Optimizer] = []
-
-    def shared(parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        if not made:
-            made.append(job.make_optimizer(parameters))
-        return made[0]
-
-    return dataclasses.replace(job, optimizer=shared)

@@ -16,7 +16,7 @@ from traindyno.core.records import Measurement, Memory, TrialSpec
 from traindyno.worker.anatomy.ceilings import bytes_per_second_ceiling, flops_per_second_ceiling
 from traindyno.worker.anatomy.counting import count_work
 from traindyno.worker.anatomy.extras import Extras
-from traindyno.worker.anatomy.feeding import FedSteps, Source, of_later_steps, open_source, with_one_optimizer
+from traindyno.worker.anatomy.feeding import FedSteps, Source, open_source
 from traindyno.worker.anatomy.instruments import open_instruments
 from traindyno.worker.anatomy.phases import instrument_cost, phases_of
 from traindyno.worker.anatomy.profiling import BUSY_STEPS, TRACED_STEPS, NamedSpans, busy_seconds, write_trace
@@ -32,6 +32,7 @@ from traindyno.worker.kinds.bench import furnish
 from traindyno.worker.kinds.feed import CACHED_PACE
 from traindyno.worker.kinds.loads import bad_of, budget_of, intervals_of, skipping
 from traindyno.worker.kinds.summary import measurement_of
+from traindyno.worker.later_steps import of_later_steps, with_one_optimizer
 from traindyno.worker.steps import Step, finite_loss
 from traindyno.worker.timing import time_block
 

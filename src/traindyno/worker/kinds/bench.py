@@ -11,6 +11,7 @@ from traindyno.worker.devices import Device
 from traindyno.worker.flow_timing import DEFAULT_SECONDS
 from traindyno.worker.job import Job
 from traindyno.worker.knobs.layout import laid_out
+from traindyno.worker.later_steps import with_one_optimizer
 from traindyno.worker.steps import Step, make_step
 from traindyno.worker.timing import Timing, time_steps
 
@@ -27,12 +28,15 @@ class Bench:
     start_up_seconds: float
 
 
-def set_up(spec: TrialSpec, device: Device, channel: Channel) -> Bench:
-    """Build the workload on the device. The clock of start-up runs from here."""
+def set_up(spec: TrialSpec, device: Device, channel: Channel, *, one_optimizer: bool = False) -> Bench:
+    """Build the workload on the device. The clock of start-up runs from here.
+
+    `one_optimizer` is for jobs of which further steps are made while this one stays.
+    """
     start = time.monotonic()
     prepare(spec, device, channel)
     job = build(spec, device, channel)
-    return furnish(spec, job, device, channel, start)
+    return furnish(spec, with_one_optimizer(job) if one_optimizer else job, device, channel, start)
 
 
 def furnish(spec: TrialSpec, job: Job, device: Device, channel: Channel, start: float) -> Bench:

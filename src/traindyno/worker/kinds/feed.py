@@ -30,6 +30,7 @@ from traindyno.worker.job import Job
 from traindyno.worker.kinds.bench import set_up, time_resident
 from traindyno.worker.kinds.loads import bad_of, budget_of, disk_note, intervals_of, skipping
 from traindyno.worker.kinds.summary import measurement_of
+from traindyno.worker.later_steps import of_later_steps
 from traindyno.worker.steps import Step, make_fed_step
 from traindyno.worker.timing import Timing, time_block
 
@@ -49,16 +50,20 @@ class Fed:
 
 
 def measure_feed(spec: TrialSpec, device: Device, channel: Channel) -> Measurement:
-    """Both runs are of one process and one model; on a GPU the resident batch is gone when the fed run begins."""
+    """Both runs are of one process and one model; on a GPU the resident batch is gone when the fed run begins.
+
+    On a CPU the step stays for its second look, and shares its optimiser with the fed one.
+    """
     assert spec.feed.supply != "resident", "a speed trial is the resident run"
     assert spec.feed.depth == "examples", "a model takes whole examples"
-    bench = set_up(spec, device, channel)
+    looks_again = device.torch_device.type == "cpu"
+    bench = set_up(spec, device, channel, one_optimizer=looks_again)
     job, set_up_seconds, resident = bench.job, bench.start_up_seconds, time_resident(spec, bench, device, channel)
-    step = bench.step if device.torch_device.type == "cpu" else None
+    step = bench.step if looks_again else None
     del bench
     with skipping(spec) as skipped:
         feed = _from_loader if spec.feed.supply == "loader" else _from_cache
-        fed = feed(spec, job, device, channel, skipped)
+        fed = feed(of_later_steps(spec) if looks_again else spec, job, device, channel, skipped)
         left_out = bad_of(skipped)
     after = () if step is None else _look_again(step, resident, spec, device, channel)
     timing, alone = fed.told.timing, resident_of_looks(resident.counted, after)

@@ -13,7 +13,6 @@ from traindyno.analysis.flow_pace import pace_of
 from traindyno.core.answers.interval import Interval
 from traindyno.core.records import Block, Measurement, TrialSpec
 from traindyno.core.scaling import RankReading, Scaling, Turn
-from traindyno.worker.anatomy.feeding import of_later_steps, with_one_optimizer
 from traindyno.worker.building import build, prepare
 from traindyno.worker.data.loadable import loadable
 from traindyno.worker.data.placed import PlacedSupply
@@ -27,6 +26,7 @@ from traindyno.worker.kinds.bench import furnish
 from traindyno.worker.kinds.loads import budget_of, skipping
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.knobs.layout import laid_out
+from traindyno.worker.later_steps import of_later_steps, with_one_optimizer
 from traindyno.worker.learning.processes import ALONE
 from traindyno.worker.pairing.messages import Turn as PairTurn
 from traindyno.worker.pairing.turns import Measure, take_turns
