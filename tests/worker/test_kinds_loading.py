@@ -20,7 +20,7 @@ from traindyno.runner.protocol import Deadlines, Watcher
 from traindyno.worker import image_data
 from traindyno.worker.data.affinity import restrict_to_cpus
 from traindyno.worker.devices import open_device
-from traindyno.worker.errors import LargerThanDataError
+from traindyno.worker.errors import DoesNotApplyError, LargerThanDataError
 from traindyno.worker.job import build_job
 from traindyno.worker.kinds import KINDS
 from worker.counted_device import SilentChannel
@@ -160,6 +160,80 @@ def test_a_fed_step_and_the_one_that_is_looked_at_again_share_their_optimizer(tm
     told = measure("feed", WorkloadSpec(model=f"{path}:workload"), num_workers=0, optimizer_kernel=kernel).loading
     assert told is not None
     assert told.resident_drift is not None
+
+
+STREAMS = """
+    import random, torch
+    from torch import nn
+    from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+    from traindyno import Workload
+
+    class Stream(IterableDataset):
+        first, step, alike, shuffled = 0, 1, False, False
+        def __len__(self):
+            return 64
+        def __iter__(self):
+            order = list(range(self.first, 64, self.step))
+            if self.shuffled:
+                random.shuffle(order)
+            for index in order:
+                yield torch.full((6,), 0.0 if self.alike else float(index)), index % 2
+
+    class Shared(Stream):
+        def __iter__(self):
+            info = get_worker_info()
+            self.first, self.step = (info.id, info.num_workers) if info else (0, 1)
+            return super().__iter__()
+
+    def divide(number):
+        info = get_worker_info()
+        info.dataset.first, info.dataset.step = info.id, info.num_workers
+
+    def job(dataset, **options):
+        return Workload(model=nn.Linear(6, 2), loader=DataLoader(dataset, batch_size=4, **options))
+
+    def whole():
+        return job(Stream())
+
+    def alike():
+        stream = Stream()
+        stream.alike = True
+        return job(stream)
+
+    def shuffled():
+        stream = Stream()
+        stream.shuffled = True
+        return job(stream)
+
+    def shared():
+        return job(Shared())
+
+    def divided():
+        return job(Stream(), worker_init_fn=divide)
+"""
+
+
+@pytest.fixture
+def streams(tmp_path: Path) -> Path:
+    (path := tmp_path / "streams.py").write_text(textwrap.dedent(STREAMS))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["load", "feed"])
+@pytest.mark.parametrize("function", ["whole", "alike", "shuffled"])
+def test_workers_that_each_deliver_the_whole_stream_are_not_called_fast(
+    streams: Path, function: str, kind: TrialKind
+) -> None:
+    workload = WorkloadSpec(model=f"{streams}:{function}")
+    with pytest.raises(DoesNotApplyError, match="each of the 2 workers delivers all examples of the stream"):
+        measure(kind, workload, num_workers=2)
+    for workers in (0, 1):
+        assert measure(kind, workload, num_workers=workers).steps > 0
+
+
+@pytest.mark.parametrize("function", ["shared", "divided"])
+def test_a_stream_that_is_shared_out_may_have_any_number_of_workers(streams: Path, function: str) -> None:
+    assert measure("load", WorkloadSpec(model=f"{streams}:{function}"), num_workers=2).steps > 16
 
 
 def test_a_loader_alone_is_told_by_its_intervals_its_start_and_the_size_of_a_batch(sleeping: str) -> None:

@@ -79,7 +79,7 @@ class LoaderSource(OwnLoading):
             "in_order": loader.in_order,
         }
         epoch = None if isinstance(loader.dataset, IterableDataset) else lambda _: loader.sampler
-        return OwnParts(loader.dataset, loader.collate_fn, "loader", epoch, others)
+        return OwnParts(loader.dataset, loader.collate_fn, "loader", epoch, self.examples, others)
 
 
 def dataset_source(dataset: Any) -> DatasetSource:

@@ -4,7 +4,7 @@ import abc
 import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from traindyno.worker.batches import check_size, guarded, to_device
 from traindyno.worker.data.bad import SkippedExamples
 from traindyno.worker.data.loading import Endless, make_loader
 from traindyno.worker.data.sampling import EndlessBatches
+from traindyno.worker.data.sharing import Sharing, not_shared, passes_over_all
 from traindyno.worker.data.staged import Clock, Laps, Stages
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.data.warmth import Alive, Warmth, make_cold
@@ -32,13 +33,15 @@ class OwnParts:
     collate: Callable[[Any], Any]
     what: str
     epoch: Epoch | None = None
+    examples: int | None = None
     others: dict[str, Any] = field(default_factory=dict)
 
     def endless(self, settings: Settings) -> Endless:
         others = {name: value for name, value in self.others.items() if settings.num_workers or name != "timeout"}
         if self.epoch is None:
-            stream = EndlessStream(self.dataset)
-            return make_loader(stream, settings, self.collate, self.what, batch_size=settings.batch_size, **others)
+            stream, size = EndlessStream(self.dataset, self.examples), settings.batch_size
+            endless = make_loader(stream, settings, self.collate, self.what, batch_size=size, **others)
+            return replace(endless, sharing=Sharing(settings.num_workers)) if settings.num_workers > 1 else endless
         batches = EndlessBatches(self.epoch, settings.batch_size)
         return make_loader(self.dataset, settings, self.collate, self.what, batches=batches, **others)
 
@@ -103,16 +106,18 @@ class EndlessStream(IterableDataset[Any]):
     `worker_init_fn` may divide the work by setting attributes of the dataset, so they are handed on both ways.
     """
 
-    def __init__(self, dataset: Any) -> None:
-        self.__dict__["_dataset"] = dataset
+    def __init__(self, dataset: Any, examples: int | None = None) -> None:
+        self.__dict__["_dataset"], self.__dict__["_examples"] = dataset, examples
 
     def __iter__(self) -> Iterator[Any]:
         while True:
-            empty = True
+            items = 0
             for item in self._dataset:
-                empty = False
+                items += 1
                 yield item
-            if empty:
+            if (workers := passes_over_all(items, self._examples)) is not None:
+                raise not_shared(workers)
+            if not items:
                 raise TraindynoError("the stream is empty", "check the path and the filters that make up the data")
 
     def __getattr__(self, name: str) -> Any:

@@ -12,8 +12,9 @@ import psutil
 from traindyno.core.errors import TraindynoError
 from traindyno.machine.memory import oom_kill_count
 from traindyno.worker.data.loading import Endless, start_loader
+from traindyno.worker.data.sharing import not_shared
 from traindyno.worker.data.worker_faults import GRACE_SECONDS, exit_code_behind
-from traindyno.worker.errors import DataError
+from traindyno.worker.errors import DataError, DoesNotApplyError
 
 Clock = Callable[[], float]
 
@@ -42,6 +43,8 @@ class Flow:
     def start(self) -> tuple[float, Any]:
         """Start the workers; seconds from asking for the first batch to having it, and the batch."""
         assert self._endless is not None
+        if self._endless.sharing is not None:
+            self._endless.sharing.begin()
         others = multiprocessing.active_children()
         asked = self._clock()
         try:
@@ -61,10 +64,14 @@ class Flow:
             raise TraindynoError(
                 f"the {self._endless.what} ended, although it should go on", "let its __len__ tell the true length"
             ) from None
+        except DoesNotApplyError:
+            raise not_shared(self._endless.loader.num_workers) from None
         except Exception as error:
             raise DataError(f"reading from the {self._endless.what} failed") from error
         if isinstance(batch, TraindynoError):
             raise batch
+        if self._endless.sharing is not None:
+            self._endless.sharing.look_at(batch)
         return batch
 
     def next_epoch(self) -> tuple[float, Any] | None:

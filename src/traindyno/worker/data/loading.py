@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader
 from traindyno.core.errors import TraindynoError
 from traindyno.core.records import Settings
 from traindyno.worker.data.sampling import EndlessBatches
+from traindyno.worker.data.sharing import Sharing
 from traindyno.worker.data.worker_faults import WorkerFaults, WorkerInit
 
 
@@ -24,12 +25,16 @@ class UnpicklableError(TraindynoError):
 
 @dataclass(frozen=True)
 class Endless:
-    """A loader without end, and what to call it; `batches` can end its epoch, which a stream has no means for."""
+    """A loader without end, and what to call it; `batches` can end its epoch, which a stream has no means for.
+
+    `sharing` looks at the batches of a stream of which it is not known whether workers share it out.
+    """
 
     loader: DataLoader[Any]
     what: str
     faults: WorkerFaults
     batches: EndlessBatches | None = None
+    sharing: Sharing | None = None
 
 
 def make_loader(

@@ -1,0 +1,44 @@
+"""Whether the workers of a stream share it out, as its first batches tell."""
+
+import pytest
+import torch
+
+from traindyno.worker.data.sharing import Sharing
+from traindyno.worker.errors import DoesNotApplyError
+
+
+def look_at(workers: int, *values: float) -> None:
+    """Batches of one value each, in the order in which workers deliver."""
+    sharing = Sharing(workers)
+    for value in values:
+        sharing.look_at((torch.full((4, 3), value), torch.zeros(4)))
+
+
+def test_workers_that_begin_with_the_same_batch_and_go_on_with_another_share_nothing() -> None:
+    with pytest.raises(DoesNotApplyError, match="each of the 3 workers delivers all examples"):
+        look_at(3, 1.0, 1.0, 1.0, 2.0)
+    with pytest.raises(DoesNotApplyError, match="not shared out"):
+        look_at(3, 1.0, 5.0, 1.0, 2.0)
+
+
+@pytest.mark.parametrize("values", [(1.0, 2.0, 3.0, 4.0), (1.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0), (1.0,)])
+def test_different_batches_and_data_that_are_all_alike_tell_nothing_against_it(values: tuple[float, ...]) -> None:
+    look_at(3, *values)
+
+
+def test_only_the_first_batches_are_looked_at() -> None:
+    look_at(2, 1.0, 2.0, 3.0, 1.0, 1.0, 5.0, 1.0)
+
+
+def test_batches_without_tensors_are_not_taken_for_equal() -> None:
+    sharing = Sharing(2)
+    for words in ("one", "two", "three"):
+        sharing.look_at([words])
+
+
+def test_workers_that_start_anew_are_looked_at_anew() -> None:
+    sharing = Sharing(2)
+    sharing.look_at(torch.ones(2))
+    sharing.begin()
+    for value in (1.0, 2.0, 3.0):
+        sharing.look_at(torch.full((2,), value))
