@@ -162,6 +162,38 @@ def test_a_fed_step_and_the_one_that_is_looked_at_again_share_their_optimizer(tm
     assert told.resident_drift is not None
 
 
+KEEPING = """
+    import time, torch
+    from torch import nn
+    from torch.utils.data import Dataset
+    from traindyno import Workload
+
+    class Keeping(Dataset):
+        kept = {{}}
+        def __len__(self):
+            return 4000
+        def __getitem__(self, index):
+            if index not in self.kept or not {keeps}:
+                time.sleep({item_seconds})
+                self.kept[index] = torch.zeros(6)
+            return self.kept[index], index % 2
+
+    def workload():
+        return Workload(model=nn.Linear(6, 2), dataset=Keeping())
+"""
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_dataset_that_keeps_what_it_reads_is_probed_by_what_reading_takes(tmp_path: Path, keeps: bool) -> None:
+    (path := tmp_path / "keeping.py").write_text(
+        textwrap.dedent(KEEPING.format(keeps=keeps, item_seconds=ITEM_SECONDS))
+    )
+    told = measure("probe", WorkloadSpec(model=f"{path}:workload"), Feed(supply="resident")).loading
+    assert told is not None
+    seconds = {stage.stage: stage.seconds for stage in told.stages}
+    assert 0.8 * ITEM_SECONDS < seconds["example"] < 10 * ITEM_SECONDS
+
+
 STREAMS = """
     import random, torch
     from torch import nn

@@ -3,6 +3,7 @@
 import abc
 import contextlib
 import itertools
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,9 +21,12 @@ from traindyno.worker.data.sampling import EndlessBatches
 from traindyno.worker.data.sharing import Sharing, not_shared, passes_over_all
 from traindyno.worker.data.staged import Clock, Laps, Stages
 from traindyno.worker.data.stopwatch import Stopwatch
-from traindyno.worker.data.warmth import Alive, Warmth, make_cold
+from traindyno.worker.data.warmth import Alive, Warmth, bytes_from_disk, make_cold
 
 Epoch = Callable[[int], Iterable[int]]
+
+KEPT_TIMES, KEPT_SECONDS = 2.0, 0.001
+"""A batch that comes out of the page cache twice takes about as long both times."""
 
 
 @dataclass(frozen=True)
@@ -130,29 +134,41 @@ class EndlessStream(IterableDataset[Any]):
 
 
 class OwnStaged:
-    """Batches of the user's data in this process: items in one stage, since their inside is not known."""
+    """Batches of the user's data in this process: items in one stage, since their inside is not known.
+
+    Data that keep what they have read are not read ahead of the clock: it would find what a worker has to read.
+    """
 
     def __init__(self, parts: OwnParts, batch_size: int) -> None:
         self._parts, self._batch_size = parts, batch_size
         self._stream = iter(EndlessStream(parts.dataset)) if parts.epoch is None else iter(())
         self._batches = iter(EndlessBatches(parts.epoch, batch_size)) if parts.epoch is not None else iter(())
         self._indices: list[int] = next(self._batches, [])
+        self._first_seconds: float | None = None
+        self._keeps = False
 
     def touch(self, alive: Alive) -> None:
-        if self._indices:
-            self._items()
+        if not self._indices or self._keeps:
+            return
+        before, began = bytes_from_disk(), time.perf_counter()
+        self._items()
+        seconds, after = time.perf_counter() - began, bytes_from_disk()
+        self._first_seconds = seconds if before is not None and before == after else None
 
     def make(self, clock: Clock) -> tuple[Stages, Any]:
-        laps = Laps(clock)
+        laps, began = Laps(clock), time.perf_counter()
         laps.start()
         items = self._items()
         laps.lap("example")
+        self._keeps = self._keeps or _is_kept(self._first_seconds, time.perf_counter() - began)
+        self._first_seconds = None
         batch = guarded(self._parts.what, lambda: self._parts.collate(items))
         laps.lap("collate")
         self._indices = next(self._batches, [])
         return laps.stages(), batch
 
     def _items(self) -> Any:
+        """The next batch's items, from indices or the stream."""
         return guarded(self._parts.what, self._read)
 
     def _read(self) -> Any:
@@ -161,3 +177,10 @@ class OwnStaged:
             return list(itertools.islice(self._stream, self._batch_size))
         whole_batches = getattr(dataset, "__getitems__", None)
         return whole_batches(self._indices) if whole_batches else [dataset[index] for index in self._indices]
+
+
+def _is_kept(first_seconds: float | None, again_seconds: float) -> bool:
+    """Whether items came so much faster the second time, though nothing came from disk before, that they were kept."""
+    if first_seconds is None:
+        return False
+    return first_seconds > KEPT_TIMES * again_seconds and first_seconds - again_seconds > KEPT_SECONDS
