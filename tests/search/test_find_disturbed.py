@@ -132,6 +132,27 @@ def test_of_several_pairs_the_middle_one_says_what_a_step_takes() -> None:
     assert findings.resident[step_settings(faster)] == pytest.approx(0.9 * known)
 
 
+def test_what_a_step_took_by_itself_takes_the_place_of_what_pairs_foretold() -> None:
+    """Pairs that were adopted for being fast by chance multiply to a step that does not exist."""
+    goal = goal_of(keep=("num_workers", "decoder"))
+    history = search(goal, COMPUTE_BOUND)
+    pair = next(record.measurement.pair for record in history if record.measurement and record.measurement.pair)
+    findings = plan_of(goal).findings(history[:1])
+    faster = msgspec.structs.replace(BASELINE, cudnn_benchmark=True)
+    lucky = msgspec.structs.replace(pair.candidate, step_seconds=0.5 * pair.baseline.step_seconds)
+    findings.note_pair(faster, BASELINE, msgspec.structs.replace(pair, candidate=lucky))
+    told = findings.resident_seconds(faster)
+    assert told is not None
+    ran = next(record for record in history if record.spec.kind == "feed")
+    spec = msgspec.structs.replace(ran.spec, settings=faster)
+    findings.note_resident(msgspec.structs.replace(ran, spec=spec))
+    measured = findings.resident_seconds(faster)
+    assert measured == findings.resident_seconds(BASELINE)
+    assert measured > 1.5 * told
+    findings.note_pair(faster, BASELINE, msgspec.structs.replace(pair, candidate=lucky))
+    assert findings.resident_seconds(faster) == measured
+
+
 @pytest.mark.parametrize(("budget_seconds", "most"), [(3600.0, 5), (40.0, 3)])
 def test_a_gain_that_three_pairs_leave_open_is_looked_at_longer_only_where_time_abounds(
     budget_seconds: float, most: int

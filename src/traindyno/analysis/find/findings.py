@@ -32,7 +32,8 @@ class Findings:
     """`held` is the best way to train at the user's own batch so far, `free` the best with any batch.
 
     - `log` are all trials with the part of the search they belong to; `feeds` ran end to end before the last rounds.
-    - `resident` are seconds per step by the settings that a step depends on, `memory` is what it took.
+    - `resident` are seconds per step by the settings that a step depends on, `memory` is what it took; `timed` are
+      those that were timed by themselves, and not by a pair alone.
     - `pair_ratios` are what pairs say: seconds of a step ÷ seconds of the one it took turns with.
     - `probes` and `loads` are by supplier; `unusable` are suppliers that failed.
     - `compared` are the pairs of switches so far, which tell how far processes differ.
@@ -57,6 +58,7 @@ class Findings:
     attempts: list[Attempt] = field(default_factory=list)
     feeds: dict[Setup, list[TrialRecord]] = field(default_factory=dict)
     resident: dict[Settings, float] = field(default_factory=dict)
+    timed: set[Settings] = field(default_factory=set)
     pair_ratios: dict[tuple[Settings, Settings], list[float]] = field(default_factory=dict)
     memory: dict[Settings, Memory] = field(default_factory=dict)
     probes: dict[Supplier, TrialRecord] = field(default_factory=dict)
@@ -106,7 +108,8 @@ class Findings:
     def note_resident(self, record: TrialRecord) -> None:
         """What a trial says of a step on resident data, if it does.
 
-        What disturbs a process only ever slows it down: of several readings the shortest counts.
+        What disturbs a process only ever slows it down: of several readings the shortest counts. They take the place
+        of what pairs have foretold, whose ratios were chosen for being large.
         """
         if record.measurement is None:
             return
@@ -116,18 +119,21 @@ class Findings:
         seconds = record.measurement.step_seconds if record.spec.kind == "speed" else None
         seconds = seconds if resident is None else resident.step_seconds
         if seconds is not None:
-            self.resident[step] = min(seconds, self.resident.get(step, seconds))
+            known = self.resident.get(step, seconds) if step in self.timed else seconds
+            self.resident[step] = min(seconds, known)
+            self.timed.add(step)
 
     def note_pair(self, settings: Settings, against: Settings, pair: Pair) -> None:
         """A pair says what both of its steps take; what took turns is comparable, so that one scale is kept.
 
-        Of several pairs the middle one counts.
+        Of several pairs the middle one counts, until the step has been timed by itself.
         """
         candidate, other = step_settings(settings), step_settings(against)
         ratios = self.pair_ratios.setdefault((candidate, other), [])
         ratios.append(pair.candidate.step_seconds / pair.baseline.step_seconds)
         known = self.resident.setdefault(other, pair.baseline.step_seconds)
-        self.resident[candidate] = known * median(ratios)
+        if candidate not in self.timed:
+            self.resident[candidate] = known * median(ratios)
         self.memory[step_settings(settings)] = pair.candidate.memory
 
     def note_untried(self, attempt: Attempt) -> None:

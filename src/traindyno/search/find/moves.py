@@ -262,7 +262,7 @@ class StepSearch:
         if self._leaves_no_time_to_compile(members, last.seconds):
             return False
         losses = self._costs.losses_seconds(members, compiled=last.spec.settings.compile != "none")
-        plenty = self._purse.spare() >= TIME_TO_SPARE * (self._purse.budget_seconds or 0.0)
+        plenty = not self._purse.hurries and self._purse.spare() >= TIME_TO_SPARE * (self._purse.budget_seconds or 0.0)
         return self._purse.spare() >= last.seconds + losses and (plenty or len(tried.pairs) < MOST_PAIRS)
 
     def _leaves_no_time_to_compile(self, members: tuple[Candidate, ...], seconds: float) -> bool:
