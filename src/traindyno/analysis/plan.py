@@ -62,6 +62,11 @@ def conclude_plan(
     )
 
 
+def evaluated_examples(examples: int, every_epochs: float | None, given: int | None) -> int | None:
+    """How many an evaluation runs over: as many as were given, or a tenth where only its epochs were."""
+    return max(1, examples // 10) if given is None and every_epochs is not None else given
+
+
 def plan_row(
     point: CurvePoint, job: TrainingJob, start_up_seconds: float, evaluation_step_seconds: float | None
 ) -> PlanRow:
