@@ -96,7 +96,7 @@ def _row(answer: PlanAnswer, row: PlanRow, evaluates: bool, priced: bool) -> Row
         duration_interval(row.training_seconds, row.ci95),
         *([duration(row.evaluation_seconds)] if evaluates else []),
         *([_cost(row.cost)] if priced else []),
-        "fastest" if fastest else "",
+        "; ".join([*(["fastest"] if fastest else []), *(one_line(mark) for mark in row.marks)]),
     )
     return Row(cells=cells, tone="chosen" if fastest else "plain")
 
