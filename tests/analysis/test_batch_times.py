@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.making import curve
+from analysis.making import curve, point
 from traindyno.analysis.batch_times import batch_range, batch_times, best_batch, closed_form_batch
+from traindyno.analysis.curve import NOISY, NOT_STEADY
 from traindyno.analysis.noise_scale import UNKNOWN_NOISE, NoiseEstimate
 from traindyno.core.answers import CurvePoint, StepModel
 
@@ -71,6 +72,30 @@ def test_at_the_noise_scale_steps_are_twice_the_least_and_examples_twice_their_l
     row = next(row for row in batch_times(affine(0.01, 0.001), noise(64)) if row.batch_size == 64)
     assert row.relative_steps == pytest.approx(2)
     assert row.relative_examples == pytest.approx(2)
+
+
+UNSURE = (*curve({32: 1000.0, 64: 1020}), point(128, 1100, half_width=0.6, steady=False, marks=(NOT_STEADY, NOISY)))
+
+
+def test_a_noisy_or_unsteady_size_that_looks_faster_is_not_the_best() -> None:
+    rows = batch_times(UNSURE, noise(10_000))
+    assert best_batch(rows) == 64
+    assert batch_range(rows) == (32, 128)
+    by_size = {row.batch_size: row for row in rows}
+    assert (by_size[64].relative_time, by_size[64].relative_time_ci95) == (1, (1, 1))
+    assert by_size[128].relative_time < 1
+    assert by_size[128].marks == (NOT_STEADY, NOISY)
+
+
+def test_a_noisy_size_whose_far_end_beats_all_others_is_the_best() -> None:
+    clear = point(128, 2000, half_width=0.3, marks=(NOISY,))
+    assert best_batch(batch_times((*curve({32: 1000.0, 64: 1020}), clear), noise(10_000))) == 128
+
+
+def test_by_another_noise_scale_the_same_sizes_are_trusted() -> None:
+    rows = batch_times(UNSURE, noise(1))
+    assert best_batch(rows) == 32
+    assert best_batch(rows, 10_000) == 64
 
 
 def test_without_a_noise_scale_nothing_is_said_of_time() -> None:

@@ -1,5 +1,6 @@
 from typing import Any
 
+import msgspec
 import pytest
 
 from analysis.making import curve
@@ -10,8 +11,15 @@ from traindyno.core.answers import CompareAnswer, Document, MaxBatchAnswer, Thro
 from traindyno.core.codec import plain
 from traindyno.core.errors import UsageError
 from traindyno.core.machine import GpuFacts, MachineFacts
-from traindyno.core.records import WorkloadSpec
-from traindyno.core.requests import Bench, MaxBatchRequest, PlanRequest, ThroughputRequest
+from traindyno.core.records import Precision, WorkloadSpec
+from traindyno.core.requests import (
+    Bench,
+    CurveSource,
+    LoaderRequest,
+    MaxBatchRequest,
+    PlanRequest,
+    ThroughputRequest,
+)
 
 
 def machine(gpu: str = "NVIDIA H200", torch: str = "2.11.0", driver: str = "570") -> dict[str, Any]:
@@ -148,6 +156,76 @@ def test_every_difference_is_named() -> None:
     assert compare(a, b).verdicts[-1] == ("The two also differ in GPU, driver, torch, mode and image size.")
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"margin": 0.3}, "margin: 0.05 against 0.3"),
+        ({"repeats": 5}, "repeats: 3 against 5"),
+        ({"trial_seconds": 10.0}, "time per trial: 5 s against 10 s"),
+        ({"sizes": (64,)}, "batch sizes: not given against 64"),
+        ({"largest": 256}, "largest batch size: not given against 256"),
+        ({"refine": False}, "refined: yes against no"),
+        ({"bench": Bench(device="cuda:1", memory_limit_bytes=2**34)}, "memory limit: not given against 16GiB"),
+        ({"bench": Bench(device="cuda:1", step_timeout_seconds=9)}, "step timeout: not given against 9 s"),
+        ({"bench": Bench(device="cuda:1", seed=3)}, "seed: 0 against 3"),
+        ({"bench": Bench(device="cuda:1", runner="spawn")}, "runner: measured against measured, spawn"),
+    ],
+)
+def test_settings_of_the_measurement_are_named(changes: dict[str, Any], told: str) -> None:
+    other = msgspec.structs.replace(request(), **changes)
+    assert unlike(throughput({64: 1.0}), throughput({64: 1.0}, request=other)) == (told,)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"skip_bad": True}, "damaged examples skipped: no against yes"),
+        ({"arguments": {"depth": 3, "act": "relu"}}, "arguments: not given against act=relu, depth=3"),
+        ({"optimizer": "adam"}, "optimizer: sgd against adam"),
+        ({"image_size": None}, "image size: 224 against the model's own"),
+    ],
+)
+def test_parts_of_the_workload_are_named(changes: dict[str, Any], told: str) -> None:
+    assert unlike(throughput({64: 1.0}), throughput({64: 1.0}, request=request(**changes))) == (told,)
+
+
+def test_a_limit_of_memory_and_a_margin_of_a_largest_batch_are_named() -> None:
+    a, b = max_batch(("m", 100, 110)), max_batch(("m", 80, 110))
+    workloads = (WorkloadSpec(model="m"),)
+    limited = MaxBatchRequest(workloads=workloads, bench=Bench(memory_limit_bytes=2**34))
+    wide = MaxBatchRequest(workloads=workloads, bench=Bench(), margin=0.3)
+    a, b = (msgspec.structs.replace(each, request=plain(asked)) for each, asked in ((a, limited), (b, wide)))
+    assert unlike(a, b) == ("memory limit: 16GiB against not given", "margin: 0.05 against 0.3")
+
+
+def test_what_later_models_of_a_study_have_of_their_own_is_named() -> None:
+    def of(source: str) -> Document:
+        workloads = (WorkloadSpec(model="a"), WorkloadSpec(model="b.py:f", source_sha256=source))
+        asked = MaxBatchRequest(workloads=workloads, bench=Bench())
+        return msgspec.structs.replace(max_batch(("a", 1, 1), ("b.py:f", 1, 1)), request=plain(asked))
+
+    assert unlike(of("1"), of("2")) == ("model source: not given, 1 against not given, 2",)
+
+
+def test_what_a_loader_was_asked_is_named() -> None:
+    def of(**options: Any) -> Document:
+        asked = LoaderRequest(workload=WorkloadSpec(model="m"), bench=Bench(), batch_size=64, **options)
+        return Document(command="loader", study="l", answer={}, request=plain(asked))
+
+    assert unlike(of(), of(local_ranks=8)) == ("local ranks: 1 against 8",)
+    assert unlike(of(workers=(2, 4)), of(workers=(2,))) == ("workers: 2, 4 against 2",)
+    assert unlike(of(with_model=False), of()) == ("model fed: no against yes",)
+
+
+def test_another_simulation_is_named() -> None:
+    def of(runner: str) -> Document:
+        other = msgspec.structs.replace(request(), bench=Bench(device="simulated", runner=runner))
+        return throughput({64: 1.0}, simulated=True, request=other)
+
+    told = "runner: simulated against simulated:beta_seconds=0.1"
+    assert unlike(of("simulated"), of("simulated:beta_seconds=0.1")) == (told,)
+
+
 def test_what_only_one_side_recorded_is_unknown_on_the_other() -> None:
     bare = Document(command="throughput", study=None, answer=throughput({64: 1.0}).answer)
     found = unlike(throughput({64: 1.0}), bare)
@@ -193,6 +271,32 @@ def test_plans_compare_training_times() -> None:
     assert answer.rows[0].verdict == "no difference shown"
     assert answer.unlike == ("epochs: 1 against 2",)
     assert compare(plan(100, 1), plan(200, 1)).rows[0].verdict == "B is 2.00× faster"
+
+
+def planned(**options: Any) -> Document:
+    answer = conclude_plan(curve({64: 100.0}), TrainingJob(examples=10**6, epochs=1))
+    asked = PlanRequest(**{"examples": 10**6, "epochs": 1.0, "curve": request(), **options})
+    return Document(command="plan", study="p", answer=answer, machine=machine(), request=plain(asked))
+
+
+def test_evaluation_that_one_plan_counts_is_named() -> None:
+    assert unlike(planned(eval_every_epochs=1.0, eval_examples=50000), planned()) == (
+        "examples per evaluation: 50000 against none",
+        "epochs between evaluations: 1 against none",
+    )
+
+
+def test_evaluation_that_follows_from_less_than_was_given_is_the_same() -> None:
+    assert unlike(planned(eval_every_epochs=1.0), planned(eval_examples=10**5)) == ()
+
+
+def test_a_plan_from_an_earlier_curve_has_the_conditions_of_that_curve() -> None:
+    def of(precision: Precision, gpu: str) -> Document:
+        found = msgspec.structs.replace(request(), bench=Bench(device="cuda:1", precision=precision))
+        return planned(curve=None, from_study="x", source=CurveSource(request=found, machine=machine(gpu=gpu)))
+
+    assert unlike(of("fp32", "A100"), of("bf16", "H200")) == ("GPU: A100 against H200", "precision: fp32 against bf16")
+    assert unlike(of("fp32", "NVIDIA H200"), planned()) == ()
 
 
 def test_unlike_questions_cannot_be_compared() -> None:

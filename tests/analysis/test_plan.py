@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.making import curve, point
+from traindyno.analysis.curve import NOISY, NOT_STEADY
 from traindyno.analysis.plan import CAUTION, TrainingJob, conclude_plan
 from traindyno.core.errors import UsageError
 
@@ -67,6 +68,46 @@ def test_evaluation_without_a_number_of_examples_is_not_counted_and_said_so() ->
     answer = conclude_plan(curve({32: 320.0}), TrainingJob(examples=3200, epochs=1, eval_every_epochs=1))
     assert answer.rows[0].evaluation_seconds == 0
     assert any("Evaluation is not counted" in text for text in answer.verdicts)
+
+
+LOOKS_FASTER = point(128, 1100, half_width=0.6, steady=False, marks=(NOT_STEADY, NOISY))
+
+
+def test_a_noisy_or_unsteady_batch_that_looks_faster_is_named_and_not_chosen() -> None:
+    answer = conclude_plan([*curve({32: 1000.0, 64: 1020}), LOOKS_FASTER], TrainingJob(examples=10**6, epochs=1))
+    assert answer.fastest == 64
+    assert answer.verdicts[0].startswith("Batch 64 is the fastest: ")
+    assert answer.verdicts[1] == (
+        "Batch 128 (15 min 09 s; not steady, noisy) looks faster, but cannot be trusted: "
+        "measure again while the machine is quiet, or with more --repeats."
+    )
+    assert [row.marks for row in answer.rows] == [(), (), (NOT_STEADY, NOISY)]
+
+
+def test_a_batch_that_is_not_steady_and_bears_no_mark_of_it_is_not_chosen_either() -> None:
+    found = [*curve({32: 1000.0}), point(64, 1005, steady=False)]
+    answer = conclude_plan(found, TrainingJob(examples=10**6, epochs=1))
+    assert answer.fastest == 32
+    assert answer.verdicts[1].startswith("Batch 64 (16 min 35 s; not steady) looks faster")
+
+
+def test_a_noisy_batch_that_beats_all_others_for_all_its_interval_says_is_the_fastest() -> None:
+    clear = point(128, 2000, half_width=0.3, marks=(NOISY,))
+    answer = conclude_plan([*curve({32: 1000.0, 64: 1020}), clear], TrainingJob(examples=10**6, epochs=1))
+    assert answer.fastest == 128
+    assert not any("looks faster" in text for text in answer.verdicts)
+
+
+def test_where_every_batch_is_noisy_the_shortest_time_is_the_fastest() -> None:
+    answer = conclude_plan(curve({32: 1000.0, 64: 1020}, marks=(NOISY,)), TrainingJob(examples=10**6, epochs=1))
+    assert answer.fastest == 64
+
+
+def test_a_noisy_batch_is_not_recommended_as_nearly_as_fast() -> None:
+    found = [point(32, 1100, half_width=0.6, marks=(NOISY,)), *curve({64: 1010.0, 128: 1020})]
+    answer = conclude_plan(found, TrainingJob(examples=10**6, epochs=1))
+    assert answer.fastest == 128
+    assert any(text.startswith("Batch 64 takes only 1.0 % longer") for text in answer.verdicts)
 
 
 def test_batches_larger_than_the_data_are_left_out() -> None:

@@ -1,12 +1,16 @@
 """Plans as use cases: what is stored, what is measured, and what survives a failed validation."""
 
+import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from traindyno.app.compare import compare
 from traindyno.app.context import Context
 from traindyno.app.plan import plan
 from traindyno.app.throughput import throughput
+from traindyno.core.codec import plain
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, TrialRecord, TrialSpec, WorkloadSpec
 from traindyno.core.requests import Bench, PlanRequest, ThroughputRequest
@@ -61,6 +65,39 @@ def test_a_failed_validation_costs_the_proof_and_not_the_plan(
     assert any("could not be validated: it took too long" in verdict for verdict in document.answer.verdicts)
     with Ledger.open(context.store) as ledger:
         assert ledger.study("it").state == "done"
+
+
+def test_a_plan_from_a_study_keeps_what_was_measured_there_and_on_which_machine(context: Context) -> None:
+    source = throughput(curve(precision="bf16"), context)
+    document = plan(PlanRequest(examples=1000, epochs=1, from_study="it"), context)
+    assert document.request is not None
+    assert document.request["curve"] is None
+    assert document.request["source"] == {"request": source.request, "machine": source.machine}
+    assert document.machine == source.machine
+
+
+def test_a_validated_plan_from_a_study_keeps_its_source_in_the_store(context: Context) -> None:
+    source = throughput(curve(), context)
+    request = PlanRequest(examples=1000, epochs=1, from_study="it", validate=True)
+    plan(request, Context(store=context.store, name="plan"))
+    with Ledger.open(context.store) as ledger:
+        stored = ledger.study("plan").request
+    assert isinstance(stored, PlanRequest)
+    assert stored.source is not None
+    assert plain(stored.source) == {"request": source.request, "machine": source.machine}
+
+
+def test_plans_from_curves_of_other_models_and_precisions_are_told_apart(context: Context, tmp_path: Path) -> None:
+    for name, model, precision in (("a", "torchvision:resnet18", "fp32"), ("b", "torchvision:vgg16", "bf16")):
+        asked = msgspec.structs.replace(curve(precision=precision), workload=WorkloadSpec(model=model))
+        throughput(asked, Context(store=context.store, name=name))
+        document = plan(PlanRequest(examples=1000, epochs=1, from_study=name), context)
+        (tmp_path / f"{name}.json").write_text(json.dumps(plain(document)))
+    answer = compare(str(tmp_path / "a.json"), str(tmp_path / "b.json"), context.store).answer
+    assert answer.unlike == (
+        "model: torchvision:resnet18 against torchvision:vgg16",
+        "precision: fp32 against bf16",
+    )
 
 
 def test_the_budget_of_the_curve_does_not_bound_its_validation(context: Context) -> None:

@@ -50,6 +50,7 @@ OTHER_RECORDS = (
     records.Pair, records.Arm,
     records.Settings, records.Measurement, records.Block, records.Memory, records.Failure, records.Conditions,
     records.WorkloadSpec, requests.Bench, requests.MaxBatchRequest, requests.ThroughputRequest, requests.PlanRequest,
+    requests.CurveSource,
     requests.LoaderRequest, requests.StallsRequest, requests.AnatomyRequest, requests.SwitchesRequest,
     anatomy.Anatomy, anatomy.Phase, anatomy.Transfer, anatomy.Work, loading.Feed, loading.StageCost, loading.Loading,
     loading.BatchIntervals, requests.SoakRequest, requests.FindRequest, requests.VerifyRequest, setups.Setup,

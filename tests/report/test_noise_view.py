@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from report.noise_documents import noise_document, noise_history, noise_request, told, untold_document
+from traindyno.core.records import TrialRecord
 from traindyno.report.document import typed_answer
 from traindyno.report.renderers.console import render_console
 from traindyno.report.renderers.csv_rows import render_csv
@@ -42,6 +43,28 @@ def test_a_larger_batch_than_the_range_is_said_to_cost_more_than_it_saves() -> N
     document = noise_document()
     top = document.answer.batch_range[1]
     assert any(f"A batch larger than {top} costs more examples" in each for each in document.answer.verdicts)
+
+
+def test_a_batch_whose_step_was_not_steady_is_said_to_be_unsure_and_marked() -> None:
+    request = noise_request()
+    history = noise_history(request)
+    best = noise_document().answer.best_batch
+    document = told(request, [unsteady(record) if record.batch_size == 4 * best else record for record in history])
+    assert document.answer.best_batch == best
+    assert f"Batch {4 * best} may be faster, but the step there is noisy or not steady" in " ".join(
+        document.answer.verdicts
+    )
+    row = next(row for row in view_of(document).tables(document)[0].rows if row.cells[0] == str(4 * best))
+    assert "not steady" in row.cells[-1]
+
+
+def unsteady(record: TrialRecord) -> TrialRecord:
+    """The same with a step that seems to take less time, in the first process far less."""
+    if record.spec.kind != "speed" or record.measurement is None:
+        return record
+    seconds = record.measurement.step_seconds / (3 if record.spec.repeat else 100)
+    measured = msgspec.structs.replace(record.measurement, step_seconds=seconds, steady=False)
+    return msgspec.structs.replace(record, measurement=measured)
 
 
 def test_where_memory_ends_the_curve_it_is_said_to() -> None:

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from traindyno.analysis.curve import step_interval
+from traindyno.analysis.choice import doubts, soonest, trusted
+from traindyno.analysis.curve import marks_of, step_interval
 from traindyno.analysis.intervals import ratio_interval
 from traindyno.analysis.noise_scale import NoiseEstimate
 from traindyno.analysis.steps_model import relative_examples, relative_steps
@@ -17,21 +18,38 @@ def batch_times(curve: Sequence[CurvePoint], noise: NoiseEstimate) -> tuple[Batc
     """One row for each measured size, beside the fastest of them; none where the noise scale is not known."""
     if noise.value is None or not curve:
         return ()
-    best = min(curve, key=lambda point: _cost(point, noise.value or 0.0))
-    return tuple(_row(point, best, noise, noise.value) for point in curve)
+    scale = noise.value
+    best = soonest(curve, lambda point: _cost(point, scale), lambda point: _latest_cost(point, scale), trusted)
+    return tuple(_row(point, best, noise, scale) for point in curve)
 
 
-def best_batch(rows: Sequence[BatchTime]) -> int | None:
-    """The measured size with the shortest time to the same loss."""
-    return min(rows, key=lambda row: row.relative_time).batch_size if rows else None
+def best_batch(rows: Sequence[BatchTime], noise_scale: float | None = None) -> int | None:
+    """The measured size with the shortest time to the same loss, if need be by another noise scale than the rows'.
+
+    A noisy or unsteady one counts only if even the far end of its time beats all the others.
+    """
+
+    def steps(row: BatchTime) -> float:
+        return row.relative_steps if noise_scale is None else relative_steps(row.batch_size, noise_scale)
+
+    if not rows:
+        return None
+    best = soonest(rows, lambda row: steps(row) * row.step_seconds, lambda row: steps(row) * row.ci95[1], is_sound)
+    return best.batch_size
+
+
+def is_sound(row: BatchTime) -> bool:
+    """Whether its step was steady, with an interval narrow enough to compare."""
+    return not doubts(row.marks)
 
 
 def batch_range(rows: Sequence[BatchTime]) -> tuple[int, int] | None:
     """From the best down and up as long as measured sizes stay within 5 % of its time."""
-    if not rows:
+    best = best_batch(rows)
+    if best is None:
         return None
     rows = sorted(rows, key=lambda row: row.batch_size)
-    low = high = min(range(len(rows)), key=lambda index: rows[index].relative_time)
+    low = high = next(index for index, row in enumerate(rows) if row.batch_size == best)
     while low > 0 and rows[low - 1].relative_time <= NEAR_BEST:
         low -= 1
     while high + 1 < len(rows) and rows[high + 1].relative_time <= NEAR_BEST:
@@ -53,6 +71,7 @@ def _row(point: CurvePoint, best: CurvePoint, noise: NoiseEstimate, noise_scale:
         relative_examples=relative_examples(point.batch_size, noise_scale),
         relative_time=_cost(point, noise_scale) / _cost(best, noise_scale),
         relative_time_ci95=_interval(point, best, noise, noise_scale),
+        marks=marks_of(point),
     )
 
 
@@ -82,3 +101,7 @@ def _inverse(value: float) -> float:
 
 def _cost(point: CurvePoint, noise_scale: float) -> float:
     return relative_steps(point.batch_size, noise_scale) * point.step_seconds
+
+
+def _latest_cost(point: CurvePoint, noise_scale: float) -> float:
+    return relative_steps(point.batch_size, noise_scale) * step_interval(point)[1]

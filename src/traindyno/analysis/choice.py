@@ -8,12 +8,14 @@ out of memory.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from traindyno.analysis.curve import NOISY
+from traindyno.analysis.curve import NOISY, NOT_STEADY, marks_of
 from traindyno.core.answers import CurvePoint
 from traindyno.core.base import Record
 
+T = TypeVar("T")
 NEAR_BEST = 0.97
 _DOUBTFUL = 0.95
 _GAIN_OF_DOUBLING = 1.03
@@ -51,11 +53,25 @@ def choose_batch(curve: Sequence[CurvePoint], margin: float, out_of_memory_from:
 
 def best_point(curve: Sequence[CurvePoint]) -> CurvePoint:
     """The fastest point. A noisy or unsteady one counts only if even its lower end beats all the others."""
-    sound = [point for point in curve if trusted(point)]
-    if not sound:
-        return max(curve, key=_rate)
-    best = max(sound, key=_rate)
-    return max([best, *(point for point in curve if point.ci95[0] > best.examples_per_second)], key=_rate)
+    return best_of(curve, _rate, lambda point: point.ci95[0], trusted)
+
+
+def soonest(
+    items: Sequence[T], seconds: Callable[[T], float], latest: Callable[[T], float], is_sound: Callable[[T], bool]
+) -> T:
+    """The shortest time, by the rule of the fastest point: the far end of a time is the later one."""
+    return best_of(items, lambda item: -seconds(item), lambda item: -latest(item), is_sound)
+
+
+def best_of(
+    items: Sequence[T], rate: Callable[[T], float], least: Callable[[T], float], is_sound: Callable[[T], bool]
+) -> T:
+    """The highest rate. What is not sound counts only if even the least that it may be beats all the others."""
+    sound_ones = [item for item in items if is_sound(item)]
+    if not sound_ones:
+        return max(items, key=rate)
+    best = max(sound_ones, key=rate)
+    return max([best, *(item for item in items if least(item) > rate(best))], key=rate)
 
 
 def safe_points(curve: Sequence[CurvePoint], margin: float, out_of_memory_from: int | None = None) -> list[CurvePoint]:
@@ -130,7 +146,12 @@ def _reaches(point: CurvePoint, best: CurvePoint) -> bool:
 
 def trusted(point: CurvePoint) -> bool:
     """Steady, and with an interval narrow enough to compare."""
-    return point.steady and NOISY not in point.marks
+    return not doubts(marks_of(point))
+
+
+def doubts(marks: Sequence[str]) -> tuple[str, ...]:
+    """Those of the marks for which a measured size is not compared as others are."""
+    return tuple(mark for mark in marks if mark in (NOT_STEADY, NOISY))
 
 
 def _rate(point: CurvePoint) -> float:

@@ -49,6 +49,11 @@ def step_interval(point: CurvePoint) -> tuple[float, float]:
     return point.batch_size / high, (point.batch_size / low if low > 0 else float("inf"))
 
 
+def marks_of(point: CurvePoint) -> tuple[str, ...]:
+    """Why to take care with it; that it is not steady stands there too."""
+    return point.marks if point.steady or NOT_STEADY in point.marks else (NOT_STEADY, *point.marks)
+
+
 def _point(size: int, records: Sequence[TrialRecord]) -> CurvePoint:
     measurements = [record.measurement for record in records if record.measurement is not None]
     step_seconds, (low, high) = combine_processes(

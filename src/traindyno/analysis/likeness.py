@@ -1,16 +1,13 @@
 """In what two studies differ besides their numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from traindyno.analysis.asked import Facts, asked, measuring
 from traindyno.core.answers import Document
 from traindyno.core.units import format_bytes
 
-Facts = dict[str, str]
-
-
 UNSAID = "unknown"
-OWN = "the model's own"
 
 
 def unlike(a: Document, b: Document) -> tuple[str, ...]:
@@ -27,19 +24,12 @@ def unlike(a: Document, b: Document) -> tuple[str, ...]:
 def conditions(document: Document) -> Facts:
     """What is recorded about machine, software, workload and settings, by name; unknowns are left out."""
     request = document.request or {}
-    measured = request.get("curve") or request
-    bench = measured.get("bench") or {}
+    bench = measuring(request).get("bench") or {}
     found = {
-        **_machine(document.machine or {}, bench.get("device")),
-        **_workload(measured),
-        "precision": bench.get("precision"),
-        "batch size": request.get("batch_size"),
-        "decoder": request.get("decoder"),
-        "runner": "simulated" if is_simulated(document) else "measured",
-        "examples": request.get("examples"),
-        "epochs": request.get("epochs"),
+        **_machine(_measured_on(document), bench.get("device")),
+        "runner": _runner(bench.get("runner"), is_simulated(document)),
     }
-    return {name: _text(value) for name, value in found.items() if value is not None and value != ""}
+    return {name: _text(value) for name, value in found.items() if value is not None} | asked(request)
 
 
 def is_simulated(document: Document) -> bool:
@@ -51,25 +41,41 @@ def is_simulated(document: Document) -> bool:
     )
 
 
+def _runner(runner: str | None, simulated: bool) -> str:
+    """How trials ran: of a simulation also what it made up."""
+    if simulated:
+        return runner if runner is not None and runner.startswith("simulated") else "simulated"
+    return "measured" if runner in (None, "fork") else f"measured, {runner}"
+
+
+def _measured_on(document: Document) -> Mapping[str, Any]:
+    """The machine of the trials behind the figures: of a plan from an earlier curve, that curve's."""
+    source = (document.request or {}).get("source")
+    return (source.get("machine") if source else document.machine) or {}
+
+
 def _text(value: Any) -> str:
     """Numbers without a needless fraction, so that 1 and 1.0 are alike."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _machine(machine: dict[str, Any], device: str | None) -> dict[str, Any]:
+def _machine(machine: Mapping[str, Any], device: str | None) -> dict[str, Any]:
     gpu = _gpu(machine.get("gpus") or (), device)
     return {
         "machine": machine.get("hostname"),
         "device": device.partition(":")[0] if device else None,
         "GPU": gpu.get("name"),
         "GPU memory": format_bytes(gpu["memory_bytes"]) if gpu.get("memory_bytes") else None,
+        "GPU power limit": f"{gpu['power_limit_watts']:g} W" if gpu.get("power_limit_watts") else None,
         "driver": gpu.get("driver"),
         "CUDA": machine.get("cuda") if gpu else None,
         "torch": machine.get("torch"),
+        "torchvision": machine.get("torchvision"),
         "Python": machine.get("python"),
         "traindyno": machine.get("traindyno"),
         "CPU": machine.get("cpu_model"),
         "usable CPUs": machine.get("cpus_usable"),
+        "host memory": format_bytes(machine["memory_bytes"]) if machine.get("memory_bytes") else None,
     }
 
 
@@ -79,18 +85,3 @@ def _gpu(gpus: Sequence[dict[str, Any]], device: str | None) -> dict[str, Any]:
         return {}
     wanted = device.partition(":")[2] or "0"
     return next((gpu for gpu in gpus if str(gpu.get("index")) == wanted), gpus[0] if gpus else {})
-
-
-def _workload(request: dict[str, Any]) -> dict[str, Any]:
-    workloads = request.get("workloads") or [request.get("workload") or {}]
-    first = workloads[0]
-    return {
-        "model": ", ".join(str(workload["model"]) for workload in workloads if workload.get("model")),
-        "mode": first.get("mode"),
-        "data": first.get("data"),
-        "image size": first.get("image_size") or (OWN if first else None),
-        "classes": first.get("classes") or (OWN if first else None),
-        "optimizer": first.get("optimizer"),
-        "conv1 stride": first.get("conv1_stride"),
-        "model source": (first.get("source_sha256") or "")[:12],
-    }

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from traindyno.analysis.batch_times import batch_range, best_batch
+from traindyno.analysis.batch_times import batch_range, best_batch, is_sound
 from traindyno.analysis.curve import failures_besides_memory, out_of_memory_from
 from traindyno.analysis.noise_runs import noises_of
 from traindyno.analysis.noise_scale import NoiseEstimate
@@ -56,18 +56,36 @@ def _best(rows: Sequence[BatchTime], history: Sequence[TrialRecord]) -> list[str
         return []
     among = "" if span[0] == span[1] else f"; from batch {span[0]} to {span[1]} it takes at most 5 % longer"
     sentences = [f"Of the measured batches {best} reaches the same loss soonest{among}."]
-    larger, smaller = [row for row in rows if row.batch_size > span[1]], [r for r in rows if r.batch_size < span[0]]
+    beyond, smaller = [row for row in rows if row.batch_size > span[1]], [r for r in rows if r.batch_size < span[0]]
+    larger = [row for row in beyond if is_sound(row) or row.relative_time_ci95[0] > 1]
     if larger:
         row = larger[0]
         sentences.append(
             f"A batch larger than {span[1]} costs more examples than it saves time: at {row.batch_size} it takes "
             f"{row.relative_time:.2f} times as long."
         )
-    else:
+    elif not beyond:
         sentences.append(_end(rows, history))
+    sentences += _distrusted(rows, span)
     if not smaller and best == rows[0].batch_size:
         sentences.append(f"No batch smaller than {best} was measured; one may be as good.")
     return sentences
+
+
+def _distrusted(rows: Sequence[BatchTime], span: tuple[int, int]) -> list[str]:
+    """Sizes that may be better than those named, for all that their noisy or unsteady steps tell."""
+    sizes = [
+        str(row.batch_size)
+        for row in rows
+        if not is_sound(row)
+        and (row.relative_time < 1 or (row.relative_time_ci95[0] < 1 and not span[0] <= row.batch_size <= span[1]))
+    ]
+    if not sizes:
+        return []
+    return [
+        f"Batch {' and '.join(sizes)} may be faster, but the step there is noisy or not steady: measure again while "
+        "the machine is quiet, or with more --repeats."
+    ]
 
 
 def _end(rows: Sequence[BatchTime], history: Sequence[TrialRecord]) -> str:

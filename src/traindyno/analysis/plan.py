@@ -3,7 +3,8 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from traindyno.analysis.curve import step_interval
+from traindyno.analysis.choice import doubts, soonest
+from traindyno.analysis.curve import marks_of, step_interval
 from traindyno.core.answers import CurvePoint, PlanAnswer, PlanRow
 from traindyno.core.base import Record
 from traindyno.core.errors import UsageError
@@ -49,7 +50,7 @@ def conclude_plan(
         )
     known = evaluation_step_seconds or {}
     rows = tuple(plan_row(point, job, start_up_seconds, known.get(point.batch_size)) for point in usable)
-    fastest = min(rows, key=lambda row: row.training_seconds)
+    fastest = soonest(rows, lambda row: row.training_seconds, lambda row: row.ci95[1], _is_sound)
     return PlanAnswer(
         examples=job.examples,
         epochs=job.epochs,
@@ -60,6 +61,11 @@ def conclude_plan(
         seconds=seconds,
         simulated=simulated,
     )
+
+
+def evaluated_examples(examples: int, every_epochs: float | None, given: int | None) -> int | None:
+    """How many an evaluation runs over: as many as were given, or a tenth where only its epochs were."""
+    return max(1, examples // 10) if given is None and every_epochs is not None else given
 
 
 def plan_row(
@@ -80,6 +86,7 @@ def plan_row(
         step_seconds=point.step_seconds,
         start_up_seconds=start_up_seconds,
         evaluation_seconds=evaluation,
+        marks=marks_of(point),
     )
 
 
@@ -107,6 +114,7 @@ def _verdicts(
 ) -> list[str]:
     sentences = [
         _fastest(fastest),
+        _distrusted(rows, fastest),
         _near_equal(rows, fastest),
         _nearly_full(fastest, curve, margin),
         _evaluation_source(curve, job, known),
@@ -120,8 +128,27 @@ def _fastest(row: PlanRow) -> str:
     return f"Batch {row.batch_size} is the fastest: {format_seconds(row.training_seconds)} ({low} to {high})."
 
 
+def _distrusted(rows: Sequence[PlanRow], fastest: PlanRow) -> str | None:
+    """What looks faster and yet was not chosen."""
+    faster = [row for row in rows if row.training_seconds < fastest.training_seconds]
+    if not faster:
+        return None
+    named = " and ".join(
+        f"{row.batch_size} ({format_seconds(row.training_seconds)}; {', '.join(doubts(row.marks))})" for row in faster
+    )
+    return (
+        f"Batch {named} {'looks' if len(faster) == 1 else 'look'} faster, but cannot be trusted: "
+        "measure again while the machine is quiet, or with more --repeats."
+    )
+
+
+def _is_sound(row: PlanRow) -> bool:
+    return not doubts(row.marks)
+
+
 def _near_equal(rows: Sequence[PlanRow], fastest: PlanRow) -> str | None:
-    near = next(row for row in rows if row.training_seconds <= _NEAR_FASTEST * fastest.training_seconds)
+    comparable = [row for row in rows if row == fastest or _is_sound(row)]
+    near = next(row for row in comparable if row.training_seconds <= _NEAR_FASTEST * fastest.training_seconds)
     if near.batch_size >= fastest.batch_size:
         return None
     longer = format_percent(near.training_seconds / fastest.training_seconds - 1)

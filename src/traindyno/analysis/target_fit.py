@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from traindyno.analysis.batch_times import best_batch
-from traindyno.analysis.steps_model import fit_steps, relative_steps
+from traindyno.analysis.steps_model import fit_steps
 from traindyno.core.answers import BatchTime, StepsFit, TargetRow
 
 NEIGHBOUR = 2
@@ -18,10 +18,7 @@ def fit_of(rows: Sequence[TargetRow], predicted: Sequence[BatchTime]) -> StepsFi
     fit = fit_steps({row.settings["batch_size"]: row.steps for row in rows})
     if fit is None or not predicted:
         return None
-    times = {
-        each.batch_size: relative_steps(each.batch_size, fit.noise_scale) * each.step_seconds for each in predicted
-    }
-    refitted = min(times, key=lambda size: times[size])
+    refitted = best_batch(predicted, fit.noise_scale)
     return msgspec.structs.replace(fit, predicted_batch=best_batch(predicted), refitted_batch=refitted)
 
 

@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from traindyno.analysis.cautions import cautions
-from traindyno.analysis.plan import TrainingJob, conclude_plan
+from traindyno.analysis.plan import TrainingJob, conclude_plan, evaluated_examples
 from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.library import read_document
@@ -18,7 +18,7 @@ from traindyno.core.answers import Document, PlanAnswer, ThroughputAnswer, Valid
 from traindyno.core.codec import plain
 from traindyno.core.errors import UsageError
 from traindyno.core.records import Budget, TrialRecord, WorkloadSpec
-from traindyno.core.requests import Bench, PlanRequest, ThroughputRequest
+from traindyno.core.requests import Bench, CurveSource, PlanRequest, ThroughputRequest
 from traindyno.search.once import Once
 
 
@@ -27,11 +27,13 @@ def plan(request: PlanRequest, context: Context, named_again: NamedAgain = ()) -
 
     Validating the curve of a study that ran code from a file needs that file in `named_again`.
     """
-    curve, source = _earlier_curve(request, context)
+    curve, found = _earlier_curve(request, context)
+    request = msgspec.structs.replace(request, source=found)
+    source = None if found is None else found.request
     margin = (source or _own(request)).margin
-    if curve is not None and not request.validate:
+    if curve is not None and found is not None and not request.validate:
         answer = _multiply_out(request, curve, margin, 0.0)
-        return Document(command="plan", study=None, answer=answer, request=plain(request), state="done")
+        return _unkept(request, answer, found)
     bench = _own(request).bench if source is None else _bench_of_validation(source, named_again)
     with open_workshop(bench, context.store) as workshop:
         if source is None:
@@ -45,6 +47,13 @@ def plan(request: PlanRequest, context: Context, named_again: NamedAgain = ()) -
                 workload = source.workload if source is not None else _own(request).workload
                 answer = _validate(study, request, workload, answer)
             return finished_document(study, request, answer, cautions(study.records), None)
+
+
+def _unkept(request: PlanRequest, answer: PlanAnswer, source: CurveSource) -> Document:
+    """Nothing was measured, so the machine is the one behind the curve."""
+    return Document(
+        command="plan", study=None, answer=answer, machine=source.machine, request=plain(request), state="done"
+    )
 
 
 def _bench_of_validation(source: ThroughputRequest, named_again: NamedAgain) -> Bench:
@@ -62,9 +71,7 @@ def _own(request: PlanRequest) -> ThroughputRequest:
     return request.curve
 
 
-def _earlier_curve(
-    request: PlanRequest, context: Context
-) -> tuple[ThroughputAnswer, ThroughputRequest] | tuple[None, None]:
+def _earlier_curve(request: PlanRequest, context: Context) -> tuple[ThroughputAnswer, CurveSource] | tuple[None, None]:
     if request.from_study is None:
         return None, None
     document = read_document(request.from_study, context.store)
@@ -74,19 +81,17 @@ def _earlier_curve(
             "measure one with `traindyno throughput`",
         )
     assert document.request is not None
-    return document.answer, msgspec.convert(document.request, ThroughputRequest)
+    asked = msgspec.convert(document.request, ThroughputRequest)
+    return document.answer, CurveSource(request=asked, machine=document.machine)
 
 
 def _multiply_out(request: PlanRequest, curve: ThroughputAnswer, margin: float, seconds: float) -> PlanAnswer:
     """The analysis of a plan, from the curve's points and the job the request describes."""
-    eval_examples = request.eval_examples
-    if eval_examples is None and request.eval_every_epochs is not None:
-        eval_examples = max(1, request.examples // 10)
     job = TrainingJob(
         examples=request.examples,
         epochs=request.epochs,
         eval_every_epochs=request.eval_every_epochs,
-        eval_examples=eval_examples,
+        eval_examples=evaluated_examples(request.examples, request.eval_every_epochs, request.eval_examples),
         price_per_hour=request.price_per_hour,
     )
     return conclude_plan(

@@ -1,6 +1,6 @@
 """What a study was asked, in a form that can be stored and asked again."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -66,7 +66,16 @@ class ThroughputRequest(Record, frozen=True, tag_field="command", tag="throughpu
     trial_seconds: float = 5.0
 
 
+class CurveSource(Record, frozen=True):
+    """Where an earlier curve comes from: what its study asked, and the machine that it was measured on."""
+
+    request: ThroughputRequest
+    machine: dict[str, Any] | None = None
+
+
 class PlanRequest(Record, frozen=True, tag_field="command", tag="plan"):
+    """The curve is measured as `curve` says, or is that of `from_study`; `source` is what was found there."""
+
     examples: int
     epochs: float
     curve: ThroughputRequest | None = None
@@ -76,6 +85,7 @@ class PlanRequest(Record, frozen=True, tag_field="command", tag="plan"):
     price_per_hour: float | None = None
     validate: bool = False
     validate_seconds: float = 60.0
+    source: CurveSource | None = None
 
 
 class LoaderRequest(Record, frozen=True, tag_field="command", tag="loader"):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from traindyno.analysis.asked import measuring
 from traindyno.core.answers import Document
 from traindyno.core.base import Record
 from traindyno.core.machine import POWER_CAP
@@ -31,8 +32,7 @@ class RunSettings(Record, frozen=True):
 
 def run_settings(document: Document) -> RunSettings:
     """Device and precision of the study: from its first trial, or else from its request."""
-    request = document.request or {}
-    bench = request.get("bench") or (request.get("curve") or {}).get("bench") or {}
+    bench = measuring(document.request or {}).get("bench") or {}
     first: dict[str, Any] = next(iter(document.trials), {}).get("settings") or {}
     found = {name: first.get(name) or bench.get(name) for name in ("device", "precision")}
     return RunSettings(**found)

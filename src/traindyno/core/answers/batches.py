@@ -93,6 +93,7 @@ class PlanRow(Record, frozen=True):
     step_seconds: float
     start_up_seconds: float
     evaluation_seconds: float
+    marks: tuple[str, ...] = ()
 
 
 class Validation(Record, frozen=True):

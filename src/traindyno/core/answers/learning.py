@@ -118,6 +118,7 @@ class BatchTime(Record, frozen=True):
     relative_examples: float
     relative_time: float
     relative_time_ci95: Interval
+    marks: tuple[str, ...] = ()
 
 
 class NoiseScaleAnswer(Record, frozen=True):

@@ -122,6 +122,7 @@ def _time_row(answer: NoiseScaleAnswer, row: BatchTime) -> Row:
         *(["best"] if best else []),
         *(["within 5 %"] if not best and span[0] <= row.batch_size <= span[1] else []),
         *(["asked about"] if row.batch_size == answer.batch_size else []),
+        *(one_line(mark) for mark in row.marks),
     ]
     tone: Tone = "chosen" if best else "good" if span[0] <= row.batch_size <= span[1] else "plain"
     cells = (

@@ -1,5 +1,6 @@
 """How long training will take at each batch size: steps, time, cost, and which is fastest."""
 
+from traindyno.analysis.asked import measuring
 from traindyno.core.answers import Document, PlanAnswer, PlanRow, Validation
 from traindyno.core.units import count_of
 from traindyno.report.charts.plan import plan_chart
@@ -77,8 +78,7 @@ def sheet(document: Document) -> Sheet:
 
 def adoptions(document: Document) -> tuple[Adoption, ...]:
     answer: PlanAnswer = document.answer
-    request = document.request or {}
-    workload = (request.get("curve") or {}).get("workload") or {}
+    workload = measuring(document.request or {}).get("workload") or {}
     model = workload.get("model") or f"plan of {answer.from_study or document.study or 'a curve'}"
     return (Adoption(model=model, batch_size=answer.fastest, run=run_settings(document)),)
 
@@ -96,7 +96,7 @@ def _row(answer: PlanAnswer, row: PlanRow, evaluates: bool, priced: bool) -> Row
         duration_interval(row.training_seconds, row.ci95),
         *([duration(row.evaluation_seconds)] if evaluates else []),
         *([_cost(row.cost)] if priced else []),
-        "fastest" if fastest else "",
+        "; ".join([*(["fastest"] if fastest else []), *(one_line(mark) for mark in row.marks)]),
     )
     return Row(cells=cells, tone="chosen" if fastest else "plain")
 
