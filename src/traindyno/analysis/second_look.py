@@ -38,5 +38,12 @@ def resident_of_looks(before: Sequence[Block], after: Sequence[Block]) -> Reside
     return Resident(step_seconds=math.sqrt(seconds * later), ci95=ends, drift=drift)
 
 
+def slowest_look(step_seconds: float, drift: float | None) -> float:
+    """The longer look, from what both were made into."""
+    if drift is None or not has_drifted(drift):
+        return step_seconds
+    return step_seconds * math.sqrt(max(drift, 1 / drift))
+
+
 def has_drifted(drift: float | None) -> bool:
     return drift is not None and not 1 / DRIFTED <= drift <= DRIFTED
