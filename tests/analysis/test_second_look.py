@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traindyno.analysis.second_look import Resident, has_drifted, resident_of_looks
+from traindyno.analysis.second_look import Resident, has_drifted, resident_of_looks, slowest_look
 from traindyno.analysis.sustained import sustained_seconds
 from traindyno.core.records import Block
 
@@ -58,3 +58,13 @@ def test_what_the_first_look_s_own_blocks_differ_by_is_no_drift() -> None:
 def test_all_steps_of_a_second_look_count_alike() -> None:
     found = resident_of_looks(BEFORE, [Block(steps=1, seconds=0.4), Block(steps=3, seconds=0.4)])
     assert found.drift == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("later", "slowest"), [(0.15, 0.15), (0.105, 0.1), (0.05, 0.1)])
+def test_the_slower_look_is_known_again_from_what_both_were_made_into(later: float, slowest: float) -> None:
+    found = looked(later, later)
+    assert slowest_look(found.step_seconds, found.drift) == pytest.approx(slowest)
+
+
+def test_without_a_second_look_the_first_is_the_slowest() -> None:
+    assert slowest_look(0.1, None) == 0.1

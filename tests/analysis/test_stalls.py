@@ -1,6 +1,8 @@
 """The planted bottleneck must be the one that is named."""
 
+import math
 import random
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -8,7 +10,8 @@ import pytest
 from search.fake_loader import FakeMachine, blocks_of, loader_template, run_loader
 from traindyno.analysis.stall_causes import TRANSFER
 from traindyno.analysis.stall_commands import prepare_command, stalls_command
-from traindyno.analysis.stall_runs import COLD, WARM, run_name
+from traindyno.analysis.stall_losses import Losses
+from traindyno.analysis.stall_runs import COLD, HOST_CACHED, WARM, run_name
 from traindyno.analysis.stall_shares import Difference
 from traindyno.analysis.stall_verdicts import headline, hidden
 from traindyno.analysis.stalls import conclude_stalls
@@ -70,6 +73,42 @@ def taking(machine: FakeMachine, name: str, seconds: tuple[float | None, ...]) -
     return history
 
 
+CPU = FakeMachine(device="cpu", cpus=2, step_seconds=0.04, stages={"example": 0.005}, noise=0.0001, interference=0.0)
+
+
+def on_a_cpu(
+    wait: float | None,
+    slower: tuple[float, ...] = (0.02,) * 3,
+    drift: float | None = 1.0,
+    run: str = WARM,
+    machine: FakeMachine = CPU,
+) -> StallsAnswer:
+    """A step of 40 ms whose run of that name waits so long for its batch, and takes longer besides in each round.
+
+    The second look of its trials is `drift` times as long as the first. The warm run loses nothing beside another.
+    """
+    made, history = template(machine, workers=2), []
+    for record in run_loader(StallsPlan(made, cold=run == COLD), machine):
+        name, repeat = run_name(record.spec, made.workload.data, 64), record.spec.repeat
+        if name == run:
+            record = losing(record, wait, slower[repeat], drift)
+        elif name == WARM:
+            record = losing(record, 0.0, 0.0, 1.0)
+        history.append(record)
+    asked = msgspec.structs.replace(request(machine, workers=2), cold=run == COLD)
+    return conclude_stalls(asked, history, usable_cpus=2)
+
+
+def losing(record: TrialRecord, wait: float | None, slower: float, drift: float | None) -> TrialRecord:
+    """The same trial with a step that takes 40 ms by itself at first; null is what an old record does not tell."""
+    assert record.measurement is not None
+    looks = 0.04 * math.sqrt(drift or 1.0)
+    loading = {"wait_seconds": wait, "resident_drift": drift, "resident_step_seconds": looks}
+    told = msgspec.structs.replace(record.measurement.loading, **loading)
+    seconds = 0.04 + (wait or 0.0) + slower
+    return changed(record, step_seconds=seconds, blocks=blocks_of(seconds, spread=0.002), loading=told)
+
+
 def held_up(record: TrialRecord) -> TrialRecord:
     """The same trial, in which every fifth block holds a batch that came late: it lasts half as long again."""
     assert record.measurement is not None
@@ -103,6 +142,111 @@ def test_the_planted_bottleneck_is_named(bound: str, seed: int) -> None:
 def test_on_a_cpu_too_the_planted_stage_is_named(bound: str) -> None:
     machine = FakeMachine(device="cpu", cpus=2, step_seconds=0.2, **PLANTED[bound])  # type: ignore[arg-type]
     assert concluded(machine, workers=1).bound == bound
+
+
+def test_a_step_that_is_slower_beside_the_loader_on_a_cpu_waits_for_nothing() -> None:
+    """It waits 1.2 ms of 61.2, and takes 60 ms beside the loader where it takes 40 alone."""
+    answer = on_a_cpu(wait=0.0012)
+    assert answer.bound == "compute, shared with the loader"
+    assert answer.stall_share == pytest.approx(0.0012 / 0.0612, abs=0.002)
+    assert answer.slowed_share == pytest.approx(0.02 / 0.0612, abs=0.002)
+    assert answer.runs["warm"].wait_seconds == 0.0012
+    assert cause(answer, "slower beside the loader").exposed_seconds == pytest.approx(0.02, rel=0.02)
+    assert cause(answer, "example").exposed_seconds == pytest.approx(0.0012, rel=0.05)
+    assert said(answer, "Beside the loader it is slower: 33 % of each step is lost to that, 2 % to waiting")
+    assert said(answer, "takes 60.0 ms beside the loader and 40.0 ms alone: 2 workers and the step share 2 CPUs")
+    assert said(answer, "Fewer workers may help, a faster loader would not")
+    assert not said(answer, "Training waits")
+
+
+def test_a_step_that_is_slower_beside_the_loader_is_offered_fewer_workers_and_no_other_loader() -> None:
+    """What the simulation foretells nothing from is not offered."""
+    assert on_a_cpu(wait=0.0012).remedies == ()
+    (found,) = on_a_cpu(wait=0.0012, machine=replace(CPU, stages={"example": 0.02}, found={})).remedies
+    assert found.action == "use 0 workers instead of 2"
+
+
+def test_a_launch_bound_step_that_is_slower_beside_the_loader_is_offered_a_larger_batch() -> None:
+    answer = on_a_cpu(wait=0.0012, machine=replace(CPU, launch_share=0.97, found={}))
+    assert answer.bound == "launch, shared with the loader"
+    assert said(answer, "half the batch takes nearly as long. Beside the loader it is slower: 33 % of each step")
+    assert [each.action for each in answer.remedies] == ["use a batch of 128"]
+
+
+def test_a_step_by_itself_that_drifted_blames_nobody() -> None:
+    """By itself it takes 40 ms before its loader has run and 60 ms after: the loader need not be why."""
+    answer = on_a_cpu(wait=0.0012, drift=1.5)
+    assert answer.bound == "not settled"
+    assert answer.stall_share == pytest.approx(0.0012 / 0.0612, abs=0.002)
+    assert cause(answer, "slower, not settled why").exposed_seconds == pytest.approx(0.02, rel=0.02)
+    assert said(answer, "Not settled: training waits 2 % of each step and loses 33 % without waiting")
+    assert said(answer, "by itself the step took 1.50 times as long after its loader had run as before")
+    assert not said(answer, "may help")
+    assert answer.remedies == ()
+
+
+def test_a_drift_that_is_less_than_what_a_step_loses_leaves_the_rest_to_its_loader() -> None:
+    answer = on_a_cpu(wait=0.0012, slower=(0.03, 0.03, 0.03), drift=1.2)
+    assert answer.bound == "compute, shared with the loader"
+
+
+def test_a_drift_takes_nothing_from_what_is_waited_for() -> None:
+    answer = on_a_cpu(wait=0.03, drift=1.5)
+    assert answer.bound == "data: example"
+    assert answer.stall_share == pytest.approx(0.03 / 0.09, abs=0.002)
+    most = 0.09 / 0.06
+    assert all(each.predicted_speedup <= most * 1.001 for each in answer.remedies)
+
+
+def test_of_waiting_and_a_slower_step_the_larger_is_named_and_both_are_told() -> None:
+    waiting, slower = on_a_cpu(wait=0.03), on_a_cpu(wait=0.01)
+    assert (waiting.bound, slower.bound) == ("data: example", "compute, shared with the loader")
+    assert said(waiting, "Training waits 33 % of each step, mostly for the loader")
+    assert said(waiting, "takes 60.0 ms beside the loader and 40.0 ms alone")
+    for answer in (waiting, slower):
+        assert answer.slowed_share is not None
+        lost = sum(each.exposed_share for each in answer.causes)
+        assert lost == pytest.approx(answer.stall_share + answer.slowed_share, abs=0.002)
+        assert lost == pytest.approx(1 - 0.04 / answer.runs["warm"].step_seconds, abs=0.002)
+
+
+def test_a_slow_down_that_differs_from_run_to_run_settles_nothing() -> None:
+    answer = on_a_cpu(wait=0.0012, slower=(0.001, 0.02, 0.05))
+    assert answer.bound == "not settled"
+    assert said(answer, "lost beside the loader, without waiting, but it may be anything from 0 % to")
+
+
+def test_records_that_do_not_tell_their_wait_are_concluded_as_before() -> None:
+    answer = on_a_cpu(wait=None, drift=None)
+    assert answer.bound == "data: example"
+    assert answer.stall_share == pytest.approx(0.02 / 0.06, abs=0.002)
+    assert answer.slowed_share is None
+    assert all(each.cause in ("example", "hand-off", "transfer") for each in answer.causes)
+
+
+def test_what_the_host_of_a_gpu_waits_says_nothing_of_its_stall() -> None:
+    machine = FakeMachine(**PLANTED["data: decode"])  # type: ignore[arg-type]
+    history = [
+        changed(record, loading=msgspec.structs.replace(record.measurement.loading, wait_seconds=0.0))
+        if record.measurement is not None and record.measurement.loading is not None
+        else record
+        for record in study(machine)
+    ]
+    answer = conclude_stalls(request(machine), history, usable_cpus=8)
+    assert answer == concluded(machine)
+    assert answer.slowed_share is None
+
+
+def test_a_cold_step_that_is_slower_without_waiting_does_not_wait_for_storage() -> None:
+    answer = on_a_cpu(wait=0.001, slower=(0.05, 0.05, 0.05), run=COLD)
+    assert cause(answer, "page cache").exposed_seconds == pytest.approx(0.001, rel=0.05)
+    assert said(answer, "storage keeps up")
+
+
+def test_cached_batches_whose_step_drifted_are_not_called_slow_to_move() -> None:
+    answer = on_a_cpu(wait=0.0, drift=1.5, run=HOST_CACHED)
+    assert answer.bound == "not settled"
+    assert on_a_cpu(wait=0.0, drift=1.0, run=HOST_CACHED).bound == TRANSFER
 
 
 def test_the_shares_of_the_step_are_those_that_were_planted() -> None:
@@ -400,6 +544,7 @@ def test_on_a_cpu_without_workers_nothing_is_hidden_and_nothing_moves_to_a_devic
     assert told == "Hidden behind the step: decoding, 10.0 ms of a worker's time per batch."
     (told,) = hidden(causes, msgspec.structs.replace(settings, device="cuda:0"))
     assert "of the process's time" in told
-    stall = Difference(seconds=0.01, share=0.3, ci95=(0.2, 0.4))
-    assert "to come from memory" in headline(TRANSFER, stall, (), on_cpu=True)
-    assert "moved to the device" in headline(TRANSFER, stall, (), on_cpu=False)
+    moving = Difference(seconds=0.01, share=0.3, ci95=(0.2, 0.4))
+    losses = Losses(stall=moving, loading=Difference(seconds=0.0, share=0.0, ci95=(0.0, 0.0)), moving=moving)
+    assert "to come from memory" in headline(TRANSFER, losses, (), on_cpu=True)
+    assert "moved to the device" in headline(TRANSFER, losses, (), on_cpu=False)

@@ -16,6 +16,7 @@ from report.loader_documents import (
     stalls_answer,
     stalls_document,
 )
+from traindyno.analysis.stall_causes import SLOWER, UNEXPLAINED
 from traindyno.core.answers import Document, StallCause
 from traindyno.report.renderers.console import render_console
 from traindyno.report.renderers.csv_rows import render_csv
@@ -114,6 +115,56 @@ def test_a_verdict_that_is_not_settled_claims_no_bound() -> None:
     assert "settled-bound" not in text
 
 
+def slowed_document(
+    bound: str = "compute, shared with the loader", why: str = SLOWER, slower: float = 0.02
+) -> Document:
+    """On a CPU: of 63 ms a step waits 1 ms and loses 20 beside its loader; a cold one waits 10 ms and loses 5 more."""
+    runs = (
+        run("resident", 0.041),
+        run("host_cached", 0.042, wait_seconds=0.0),
+        run("warm", 0.063, wait_seconds=0.001),
+        run("cold", 0.078, wait_seconds=0.011),
+        run("memory", 0.062, source="memory:/data", wait_seconds=0.0005),
+    )
+    causes = (
+        StallCause(cause=why, exposed_seconds=slower, exposed_share=slower / 0.063, ci95=(0.31, 0.33)),
+        StallCause(cause="example", exposed_seconds=0.001, exposed_share=0.016, ci95=(0.01, 0.02)),
+        StallCause(cause="transfer", exposed_seconds=0.001, exposed_share=0.016, ci95=(0.01, 0.02)),
+        StallCause(cause="page cache", exposed_seconds=0.01, exposed_share=0.128, ci95=(0.12, 0.13)),
+    )
+    answer = stalls_answer(
+        runs={each.name: each for each in runs},
+        causes=causes,
+        bound=bound,
+        stall_share=0.032,
+        stall_share_ci95=(0.02, 0.04),
+        slowed_share=slower / 0.063,
+        slowed_share_ci95=(0.31, 0.33),
+    )
+    return stalls_document(answer=answer)
+
+
+def test_what_a_step_loses_without_waiting_is_not_called_waiting() -> None:
+    text = render_console(slowed_document(), width=100)
+    assert "Compute-bound (shared with the loader): 3 % of each step is waiting (2 to 4 %)" in text
+    assert "slower without waiting: 32 % (31 to 33 %)" in " ".join(text.split())
+    assert "What a step loses its time to" in text
+    assert "slower beside the loader: lost without waiting" in text
+    assert "waited per step" not in text
+
+
+def test_a_slow_down_that_nobody_can_be_blamed_for_is_told_as_such() -> None:
+    text = render_console(slowed_document(bound="not settled", why=UNEXPLAINED), width=100)
+    assert "Not settled: 3 % of each step is waiting (2 to 4 %); slower without waiting" in text
+    assert "slower, not settled why: lost without waiting" in text
+
+
+@pytest.mark.parametrize("slower", [0.0, 0.001])
+def test_a_slow_down_that_is_hardly_one_needs_no_word(slower: float) -> None:
+    text = render_console(slowed_document(bound="compute", slower=slower), width=100)
+    assert "slower without waiting" not in text
+
+
 def test_the_cpus_of_one_of_several_ranks_are_said_to_be_its_own() -> None:
     request = {**(loader_document().request or {}), "local_ranks": 4}
     document = loader_document(request=request)
@@ -172,6 +223,21 @@ def test_the_parts_of_a_fed_step_add_up_to_what_it_took() -> None:
     assert [row["part"] for row in cold] == [*(row["part"] for row in warm), "page cache"]
     prepared = [row for row in rows if row["run"] == "prepared"]
     assert [row["part"] for row in prepared] == ["computing", "waiting for data"]
+
+
+def test_the_parts_of_a_step_that_is_slower_beside_its_loader_add_up_to_what_it_took() -> None:
+    document = slowed_document()
+    rows = [row for part in chart_of(document)["datasets"].values() for row in part if "part" in row]
+    parts = {name: [row for row in rows if row["run"] == name.replace("_", " ")] for name in document.answer.runs}
+    for name, found in document.answer.runs.items():
+        assert max(row["end"] for row in parts[name]) == pytest.approx(found.step_seconds * 1000)
+    lengths = {name: {row["part"]: row["end"] - row["start"] for row in found} for name, found in parts.items()}
+    assert lengths["warm"] == pytest.approx({"computing": 41, SLOWER: 20, "example": 1, "transfer": 1})
+    assert lengths["cold"] == pytest.approx(
+        {"computing": 41, SLOWER: 25, "example": 1, "transfer": 1, "page cache": 10}
+    )
+    assert lengths["memory"] == pytest.approx({"computing": 41, SLOWER: 20.5, "waiting for data": 0.5})
+    assert lengths["host_cached"] == pytest.approx({"computing": 41, "transfer": 1})
 
 
 def test_a_loader_that_keeps_up_shows_no_waiting() -> None:

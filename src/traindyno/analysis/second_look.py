@@ -44,5 +44,12 @@ def _by_chance(before: Sequence[Block], count: int) -> float:
     return (high - seconds) * math.sqrt(1 + len(before) / count)
 
 
+def slowest_look(step_seconds: float, drift: float | None) -> float:
+    """The longer look, from what both were made into."""
+    if drift is None or not has_drifted(drift):
+        return step_seconds
+    return step_seconds * math.sqrt(max(drift, 1 / drift))
+
+
 def has_drifted(drift: float | None) -> bool:
     return drift is not None and not 1 / DRIFTED <= drift <= DRIFTED

@@ -1,19 +1,18 @@
 """What a stall is made of: moving batches, and fetching, decoding, augmenting or handing them over.
 
 Moving is the difference between cached and resident batches; with nvjpeg the GPU decodes the cached ones at every step,
-and that is what the difference is called then. Loading is the difference between the loader and cached batches; it is
-divided by what each further stage cost the loader alone, or, where that was not measured, by what the stages cost in
-one process.
+and that is what the difference is called then. Loading is the difference between the loader and cached batches, as
+far as it is waited for; it is divided by what each further stage cost the loader alone, or, where that was not
+measured, by what the stages cost in one process. What a step takes longer without waiting is a cause of its own.
 """
 
 from collections.abc import Mapping, Sequence
 
 from traindyno.analysis.loader_parts import LoaderParts
+from traindyno.analysis.stall_losses import Losses, storage_wait
 from traindyno.analysis.stall_runs import (
     BYTES_ONLY,
-    COLD,
     DECODE_ONLY,
-    HOST_CACHED,
     LOADER_ALONE,
     RESIDENT,
     WARM,
@@ -22,7 +21,7 @@ from traindyno.analysis.stall_runs import (
     step_of,
     was_cold,
 )
-from traindyno.analysis.stall_shares import Difference, difference
+from traindyno.analysis.stall_shares import Difference
 from traindyno.core.answers import StallCause
 from traindyno.core.loading import StageCost
 
@@ -30,24 +29,25 @@ TRANSFER = "transfer"
 GPU_DECODE = "GPU decode"
 HAND_OFF = "hand-off"
 PAGE_CACHE = "page cache"
+SLOWER = "slower beside the loader"
+UNEXPLAINED = "slower, not settled why"
+NOT_WAITED = (SLOWER, UNEXPLAINED)
 # Collating belongs to handing over: it puts the examples where the main process will find them.
 CAUSE_OF_STAGE = {"fetch": "fetch", "decode": "decode", "augment": "augment", "example": "example", "collate": HAND_OFF}
 _SUFFICES = 0.9
 _MAIN_PROCESS_IS_THE_LIMIT = 0.8
 
 
-def find_causes(runs: Runs, stages: Sequence[StageCost], parts: LoaderParts) -> tuple[StallCause, ...]:
+def find_causes(runs: Runs, losses: Losses, stages: Sequence[StageCost], parts: LoaderParts) -> tuple[StallCause, ...]:
     """Every cause with its exposed share, the largest first; a cold run's last, as a share of the cold step."""
-    loading = difference(runs, WARM, HOST_CACHED, WARM) or difference(runs, WARM, RESIDENT, WARM)
-    moving = difference(runs, HOST_CACHED, RESIDENT, WARM)
-    cold = difference(runs, COLD, WARM, COLD)
-    causes = []
-    if loading is not None:
-        weights = _weights(runs, stages, parts, loading.seconds)
-        hidden = _hidden(runs, weights, loading.seconds, _spent(stages, parts))
-        causes = [_part(cause, weight, loading, hidden.get(cause)) for cause, weight in weights.items()]
+    loading, moving, cold = losses.loading, losses.moving, storage_wait(runs)
+    weights = _weights(runs, stages, parts, loading.seconds)
+    hidden = _hidden(runs, weights, loading.seconds, _spent(stages, parts))
+    causes = [_part(cause, weight, loading, hidden.get(cause)) for cause, weight in weights.items()]
     if moving is not None:
         causes.append(_part(moving_cause(runs), 1.0, moving, _hidden_moving(runs, moving, parts)))
+    if losses.slower is not None:
+        causes.append(_part(SLOWER if losses.drift is None else UNEXPLAINED, 1.0, losses.slower, None))
     causes.sort(key=lambda cause: -cause.exposed_share)
     if cold is not None and was_cold(runs):
         causes.append(_part(PAGE_CACHE, 1.0, cold, None))

@@ -1,11 +1,12 @@
 """What would make training wait less, the cheapest first, each with the gain that the event simulation foretells."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from traindyno.analysis.loader_parts import LoaderParts
 from traindyno.analysis.loader_trials import decodes
+from traindyno.analysis.slowed_steps import SHARED
 from traindyno.analysis.stall_causes import HAND_OFF, TRANSFER
 from traindyno.analysis.stall_commands import prepare_command, stalls_command, throughput_command
 from traindyno.analysis.stall_verdicts import UNSETTLED
@@ -64,6 +65,9 @@ def find_remedies(patient: Patient) -> tuple[Remedy, ...]:
         return tuple(_larger_batch(patient))
     if patient.bound in ("compute", UNSETTLED):
         return ()
+    if patient.bound.endswith(SHARED):
+        larger = _larger_batch(patient) if patient.bound.startswith("launch") else ()
+        return tuple(_worth_naming((*_fewer_workers(patient), *larger)))
     found = (
         *_pinning(patient),
         *_worker_count(patient),
@@ -74,7 +78,17 @@ def find_remedies(patient: Patient) -> tuple[Remedy, ...]:
         *_gpu_decoding(patient),
         *_more_cpus(patient),
     )
-    return tuple(remedy for remedy in found if remedy.predicted_speedup >= _WORTH_NAMING)
+    return tuple(_worth_naming(found))
+
+
+def _worth_naming(found: Iterable[Remedy]) -> Iterator[Remedy]:
+    return (remedy for remedy in found if remedy.predicted_speedup >= _WORTH_NAMING)
+
+
+def _fewer_workers(patient: Patient) -> Iterator[Remedy]:
+    """What leaves a step that nobody keeps waiting more of the CPUs."""
+    if _best_workers(patient, patient.parts).num_workers < patient.settings.num_workers:
+        yield from _worker_count(patient)
 
 
 def _pinning(patient: Patient) -> Iterator[Remedy]:

@@ -15,6 +15,7 @@ from traindyno.analysis.stall_runs import Runs, measured
 from traindyno.analysis.sustained import Rate, sustained
 from traindyno.core.answers.interval import Interval
 from traindyno.core.base import Record
+from traindyno.core.records import TrialRecord
 
 COUNTS_FROM = 0.03
 _TOO_WIDE = 0.1
@@ -41,14 +42,18 @@ class Difference(Record, frozen=True):
 
 def difference(runs: Runs, longer: str, shorter: str, whole: str) -> Difference | None:
     """`longer` less `shorter`, as a share of `whole`; null if one of them was not measured."""
-    rounds = _rounds(runs, (longer, shorter, whole))
+    rounds = [[rate_of(record) for record in each] for each in rounds_of(runs, (longer, shorter, whole))]
     if not rounds:
         return None
     shares = [(long.step_seconds - short.step_seconds) / step.step_seconds for long, short, step in rounds]
-    halves = [math.hypot(_half(long), _half(short)) / step.step_seconds for long, short, step in rounds]
+    halves = [math.hypot(half_of(long), half_of(short)) / step.step_seconds for long, short, step in rounds]
+    return over_rounds(shares, halves, [step.step_seconds for _, _, step in rounds])
+
+
+def over_rounds(shares: Sequence[float], halves: Sequence[float], steps: Sequence[float]) -> Difference:
+    """The middle of all rounds; `halves` is how far off each reading may be, `steps` what the shares are of."""
     share = median(shares)
-    step_seconds = median([step.step_seconds for _, _, step in rounds])
-    return Difference(seconds=share * step_seconds, share=share, ci95=_interval(shares, halves))
+    return Difference(seconds=share * median(steps), share=share, ci95=_interval(shares, halves))
 
 
 def within_the_step(ci95: Interval) -> Interval:
@@ -57,11 +62,9 @@ def within_the_step(ci95: Interval) -> Interval:
     return low, high
 
 
-def _rounds(runs: Runs, names: Sequence[str]) -> list[tuple[Rate, ...]]:
-    """What was sustained in each round that has all of them; else in the first of each, as if they were one."""
-    by_round = [
-        {record.spec.repeat: sustained(measurement_of(record)) for record in measured(runs, name)} for name in names
-    ]
+def rounds_of(runs: Runs, names: Sequence[str]) -> list[tuple[TrialRecord, ...]]:
+    """The trials of each round that has all of them; else the first of each, as if they were one."""
+    by_round = [{record.spec.repeat: record for record in measured(runs, name)} for name in names]
     if not all(by_round):
         return []
     common = set.intersection(*(set(found) for found in by_round))
@@ -70,7 +73,12 @@ def _rounds(runs: Runs, names: Sequence[str]) -> list[tuple[Rate, ...]]:
     return [tuple(found[repeat] for found in by_round) for repeat in sorted(common)]
 
 
-def _half(rate: Rate) -> float:
+def rate_of(record: TrialRecord) -> Rate:
+    return sustained(measurement_of(record))
+
+
+def half_of(rate: Rate) -> float:
+    """How far the interval of its seconds reaches."""
     low, high = rate.ci95
     return max(high - rate.step_seconds, rate.step_seconds - low)
 

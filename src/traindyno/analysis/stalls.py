@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from traindyno.analysis.commands import SYNTHETIC
 from traindyno.analysis.loader_budget import LoaderRoom, with_data
 from traindyno.analysis.loader_trials import decodes, measurement_of
-from traindyno.analysis.stall_causes import GPU_DECODE, PAGE_CACHE, TRANSFER, find_causes, moving_cause
+from traindyno.analysis.slowed_steps import SHARED
+from traindyno.analysis.stall_causes import GPU_DECODE, NOT_WAITED, PAGE_CACHE, TRANSFER, find_causes, moving_cause
+from traindyno.analysis.stall_losses import Losses, losses_of, run_wait_seconds
 from traindyno.analysis.stall_predictions import parts_of, predict_runs
 from traindyno.analysis.stall_remedies import Patient, find_remedies
 from traindyno.analysis.stall_runs import (
     COLD,
     HALVED_BATCH,
-    HOST_CACHED,
     PROBE,
     READ_FROM_FILES,
     RESIDENT,
@@ -24,7 +25,7 @@ from traindyno.analysis.stall_runs import (
     still_cached,
     was_cold,
 )
-from traindyno.analysis.stall_shares import Difference, difference, within_the_step
+from traindyno.analysis.stall_shares import Difference, within_the_step
 from traindyno.analysis.stall_verdicts import UNSETTLED, stall_verdicts
 from traindyno.core.answers import LoaderSettings, StallCause, StallRun, StallsAnswer
 from traindyno.core.errors import NothingMeasuredError
@@ -48,22 +49,22 @@ def conclude_stalls(
     """Everything the runs say about waiting. `seconds` defaults to the sum of the trials' own."""
     data, batch_size = request.workload.data, request.settings.batch_size
     runs = sort_runs(history, data, batch_size, request.also)
-    stall = difference(runs, WARM, RESIDENT, WARM)
+    losses = losses_of(runs)
     launch_bound = _launch_bound(runs)
     parts = parts_of(runs, usable_cpus, launch_bound)
-    if stall is None or parts is None:
+    if losses is None or parts is None:
         raise NothingMeasuredError("the runs that show what training waits for failed", _why(history))
     stages, settings = _stages(runs), measured(runs, WARM)[0].spec.settings
-    causes = find_causes(runs, stages, parts)
+    causes = find_causes(runs, losses, stages, parts)
     predicted = predict_runs(runs, parts, settings, stages, usable_cpus, request.also)
-    bound = _bound(runs, causes, launch_bound)
+    bound = _bound(runs, losses, causes, settings.num_workers, launch_bound)
     patient = Patient(
         request=request,
         settings=settings,
         bound=bound,
         parts=parts,
         stages=stages,
-        most=_most(runs),
+        most=_most(runs, losses, bound),
         halved_ratio=_halved_ratio(runs),
         sources=tuple(_speedups(request, runs)),
         most_workers=_most_workers(runs),
@@ -76,31 +77,39 @@ def conclude_stalls(
         runs=found,
         causes=causes,
         stages=stages,
-        stall_share=max(0.0, stall.share),
-        stall_share_ci95=within_the_step(stall.ci95),
+        stall_share=max(0.0, losses.stall.share),
+        stall_share_ci95=within_the_step(losses.stall.ci95),
+        slowed_share=None if losses.slower is None else losses.slower.share,
+        slowed_share_ci95=None if losses.slower is None else within_the_step(losses.slower.ci95),
         predicted=predicted,
         bound=bound,
         remedies=find_remedies(patient),
-        verdicts=(*stall_verdicts(bound, stall, causes, found, runs, settings), *_without_cold(request)),
+        verdicts=(
+            *stall_verdicts(bound, losses, causes, found, runs, settings, usable_cpus),
+            *_without_cold(request),
+        ),
         bad_examples=_bad_examples(history),
         seconds=sum(record.seconds for record in history) if seconds is None else seconds,
         simulated=simulated,
     )
 
 
-def _bound(runs: Runs, causes: Sequence[StallCause], launch_bound: bool) -> str:
-    """The largest stall that counts names the bound; without one it is the step itself, unless chance hides a stall."""
-    loading = difference(runs, WARM, HOST_CACHED, WARM) or difference(runs, WARM, RESIDENT, WARM)
-    moving = difference(runs, HOST_CACHED, RESIDENT, WARM)
-    if loading is not None and loading.counts and loading.share >= _share(moving):
-        others = (TRANSFER, GPU_DECODE, PAGE_CACHE)
+def _bound(runs: Runs, losses: Losses, causes: Sequence[StallCause], workers: int, launch_bound: bool) -> str:
+    """The largest loss that counts names the bound; without one it is the step itself, unless chance hides a loss.
+
+    What may be no more than CPUs that changed their speed settles nothing.
+    """
+    loading, moving, slower = losses.loading, losses.moving, losses.slower
+    if loading.counts and loading.share >= max(_share(moving), _share(slower)):
+        others = (TRANSFER, GPU_DECODE, PAGE_CACHE, *NOT_WAITED)
         largest = max((cause for cause in causes if cause.cause not in others), key=_exposed)
         return f"data: {largest.cause}"
-    if moving is not None and moving.counts:
-        return moving_cause(runs)
-    if any(each is not None and each.is_open for each in (loading, moving)):
+    if moving is not None and moving.counts and moving.share >= _share(slower):
+        return moving_cause(runs) if losses.moving_drift is None else UNSETTLED
+    if losses.drift is not None or any(each is not None and each.is_open for each in (loading, moving, slower)):
         return UNSETTLED
-    return "launch" if launch_bound else "compute"
+    shared = slower is not None and slower.counts and workers > 0
+    return f"{'launch' if launch_bound else 'compute'}{SHARED if shared else ''}"
 
 
 def _share(difference: Difference | None) -> float:
@@ -121,12 +130,13 @@ def _halved_ratio(runs: Runs) -> float | None:
     return half[0] / whole[0] if half is not None and whole is not None else None
 
 
-def _most(runs: Runs) -> float:
-    """What resident data would gain over the loader."""
+def _most(runs: Runs, losses: Losses, bound: str) -> float:
+    """What resident data would gain over the loader; a better loader gains nothing that is not waited for."""
     warm, resident = step_of(runs, WARM), step_of(runs, RESIDENT)
     assert warm is not None
     assert resident is not None
-    return max(1.0, warm[0] / resident[0])
+    kept = 0.0 if losses.slower is None or bound.endswith(SHARED) else max(0.0, losses.slower.seconds)
+    return max(1.0, warm[0] / (resident[0] + kept))
 
 
 def _shown(runs: Runs) -> list[str]:
@@ -145,6 +155,7 @@ def _run(runs: Runs, name: str, predicted: float | None) -> StallRun:
         examples_per_second=record.batch_size / step[0],
         predicted_step_seconds=predicted,
         note=_cold_note(runs) if name == COLD else None,
+        wait_seconds=run_wait_seconds(runs, name),
     )
 
 

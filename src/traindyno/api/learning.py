@@ -107,7 +107,7 @@ def noise_scale(
     readings: int = 50,
     curve_sizes: str | list[int] | None = None,
     largest: int | None = None,
-    repeats: int = 2,
+    repeats: int = 3,
     trial_seconds: float = 2.0,
     store: str = DEFAULT_STORE,
     name: str | None = None,

@@ -40,7 +40,7 @@ EMBEDDED = {"epochs": 5.0, "schedule": "constant"}
     "[default: doubling, as long as steps become fewer and memory lasts]",
 )  # fmt: skip
 @click.option("--largest", type=click.IntRange(1), metavar="N", help="Largest batch of the default --curve-sizes.")
-@click.option("--repeats", type=int, default=2, show_default=True, help="Fresh processes in which each size is timed.")
+@click.option("--repeats", type=int, default=3, show_default=True, help="Fresh processes in which each size is timed.")
 @click.option(
     "--trial-seconds", type=MEASURING, default="2s", show_default=True, metavar="TIME",
     help="Longest measuring time of one size that does not become precise.",

@@ -297,7 +297,7 @@ class NoiseScaleRequest(Record, frozen=True, tag_field="command", tag="noise-sca
     seeds: int = 3
     sizes: tuple[int, ...] | None = None
     largest: int | None = None
-    repeats: int = 2
+    repeats: int = 3
     trial_seconds: float = 2.0
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from traindyno.analysis.find.choice import Choice, setup_of
 from traindyno.analysis.find.feeding import WORTH_SPLITTING, Feeding
 from traindyno.analysis.find.findings import Findings
-from traindyno.analysis.find.steps import SHARED, contradicts, fed_by
+from traindyno.analysis.find.steps import contradicts, fed_by
+from traindyno.analysis.slowed_steps import SHARED, drift_words, sharing_words
 from traindyno.analysis.stall_verdicts import UNSETTLED
 from traindyno.core.setups import Setup
 from traindyno.core.units import count_of, format_percent, format_seconds
@@ -58,8 +59,8 @@ def _reached(fed: Feeding, workers: int, cpus: float, *, shared: bool) -> str:
     resident = "the rate that the same step has with its data resident on the device"
     if not fed.is_settled:
         return f"How near it comes to {resident} is not known: {DIFFER}."
-    if fed.may_be_drift and not fed.waits:
-        return f"{_between(fed)} of {resident}: {' and '.join((*_waits(fed), _drifted(fed)))}."
+    if fed.may_be_drift and fed.drift is not None and not fed.waits:
+        return f"{_between(fed)} of {resident}: {' and '.join((*_waits(fed), drift_words(fed.drift)))}."
     reached = f"{format_percent(fed.alone, 0)}{'' if fed.is_known else ' (± over 100 %)'} of {resident}"
     losses = _losses(fed, workers, cpus, shared=shared) if fed.alone < WORTH_SPLITTING else ()
     lost = " and ".join(losses)
@@ -76,12 +77,6 @@ def _between(fed: Feeding) -> str:
     return f"It reaches {low} to {high}"
 
 
-def _drifted(fed: Feeding) -> str:
-    """The step by itself is another one by the time that its loader has run."""
-    change = f"{fed.drift:.2f} times as long after its loader had run as before"
-    return f"by itself the step took {change}, so that the loader cannot be told from CPUs that change their speed"
-
-
 def _losses(fed: Feeding, workers: int, cpus: float, *, shared: bool) -> Iterator[str]:
     """On a CPU, with what is reached, they add up to all of the time."""
     yield from _waits(fed)
@@ -96,9 +91,4 @@ def _slower(fed: Feeding, workers: int, cpus: float) -> str:
     alone, beside = format_seconds(fed.alone_seconds), format_seconds(fed.beside_seconds)
     if not workers:
         return f"a step takes {beside} after loading in the same process, and {alone} on a batch that stays"
-    sharing = f"{count_of(workers, 'worker')} and the step share {_cpus(cpus)}"
-    return f"a step takes {beside} beside the loader and {alone} alone: {sharing}"
-
-
-def _cpus(cpus: float) -> str:
-    return "one CPU" if cpus == 1 else f"{cpus:g} CPUs"
+    return f"a step takes {beside} beside the loader and {alone} alone: {sharing_words(workers, cpus)}"

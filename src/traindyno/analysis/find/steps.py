@@ -6,6 +6,7 @@ from traindyno.analysis.find.contradictions import contradiction
 from traindyno.analysis.find.feeding import Feeding, feeding_of
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import supplier_of, waiting_gain
+from traindyno.analysis.slowed_steps import SHARED
 from traindyno.analysis.stall_causes import CAUSE_OF_STAGE
 from traindyno.analysis.stall_verdicts import UNSETTLED
 from traindyno.core.answers import AnatomySize
@@ -19,8 +20,6 @@ WAITS = 1.1
 MOST = 0.5
 
 NOT_SEEN = "the step was not taken apart"
-SHARED = ", shared with the loader"
-"""Follows the bound of a step that hardly waits for its batch, and is slower beside the loader than alone."""
 
 
 def step_of(findings: Findings, setup: Setup) -> AnatomySize | None:

@@ -87,7 +87,10 @@ class LoaderAnswer(Record, frozen=True):
 
 
 class StallRun(Record, frozen=True):
-    """One differential run: seconds per step with interval, and what the event simulation had predicted."""
+    """One differential run: seconds per step with interval, and what the event simulation had predicted.
+
+    `wait_seconds` is what a step waited for its batch, as far as a CPU tells it; null elsewhere.
+    """
 
     name: str
     source: str
@@ -96,10 +99,11 @@ class StallRun(Record, frozen=True):
     examples_per_second: float
     predicted_step_seconds: float | None = None
     note: str | None = None
+    wait_seconds: float | None = None
 
 
 class StallCause(Record, frozen=True):
-    """`exposed_share` of the step is waited for this cause; `hidden_seconds` per step are spent beside the step."""
+    """`exposed_share` of the step is lost to this cause; `hidden_seconds` per step are spent beside the step."""
 
     cause: str
     exposed_seconds: float
@@ -115,6 +119,8 @@ class Remedy(Record, frozen=True):
 
 
 class StallsAnswer(Record, frozen=True):
+    """`slowed_share` of the step is lost beside the loader without waiting; null where that is not told."""
+
     data: str
     batch_size: int
     settings: LoaderSettings
@@ -126,6 +132,8 @@ class StallsAnswer(Record, frozen=True):
     predicted: dict[str, float]
     bound: str
     remedies: tuple[Remedy, ...]
+    slowed_share: float | None = None
+    slowed_share_ci95: Interval | None = None
     verdicts: tuple[str, ...] = ()
     bad_examples: int = 0
     seconds: float = 0.0

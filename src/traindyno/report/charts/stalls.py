@@ -3,7 +3,7 @@
 from itertools import accumulate
 from typing import Any
 
-from traindyno.analysis.stall_causes import GPU_DECODE, PAGE_CACHE, TRANSFER
+from traindyno.analysis.stall_causes import GPU_DECODE, NOT_WAITED, PAGE_CACHE, SLOWER, TRANSFER, UNEXPLAINED
 from traindyno.core.answers import Document, StallRun, StallsAnswer
 from traindyno.report.charts.stages import stages_panel
 from traindyno.report.charts.style import (
@@ -17,6 +17,7 @@ from traindyno.report.charts.style import (
     RED,
     STAGE_COLORS,
     WIDTH,
+    YELLOW,
     chart_title,
     finished,
     panel_title,
@@ -35,6 +36,8 @@ COLORS = {
     PAGE_CACHE: PURPLE,
     TRANSFER: PINK,
     GPU_DECODE: PINK,
+    SLOWER: YELLOW,
+    UNEXPLAINED: YELLOW,
     "hand-off": GREY,
     **STAGE_COLORS,
 }
@@ -103,11 +106,15 @@ def _parts(answer: StallsAnswer, run: StallRun) -> list[dict[str, Any]]:
     known_causes = [(name, seconds) for name, seconds in causes if run.name == "cold" or name != PAGE_CACHE]
     moving = next((cause.cause for cause in answer.causes if cause.cause in (TRANSFER, GPU_DECODE)), TRANSFER)
     unnamed = moving if run.name == "host_cached" else WAITING
+    slower = next((cause.cause for cause in answer.causes if cause.cause in NOT_WAITED), SLOWER)
     if not known_causes:
-        return _stacked(run, [(COMPUTE, computing), (unnamed, rest)])
-    waits = _within(run.step_seconds, known_causes)
-    left = run.step_seconds - sum(seconds for _, seconds in waits)
-    return _stacked(run, [(COMPUTE, min(computing, left)), *waits])
+        waited = rest if run.wait_seconds is None or run.name == "host_cached" else min(rest, run.wait_seconds)
+        return _stacked(run, [(COMPUTE, computing), (unnamed, waited), (slower, rest - waited)])
+    losses = dict(_within(run.step_seconds, known_causes))
+    left = run.step_seconds - sum(losses.values())
+    if answer.slowed_share is not None and left > computing:
+        losses[slower] = losses.get(slower, 0.0) + left - computing
+    return _stacked(run, [(COMPUTE, min(computing, left)), *losses.items()])
 
 
 def _within(step_seconds: float, causes: list[tuple[str, float]]) -> list[tuple[str, float]]:

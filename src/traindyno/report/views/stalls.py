@@ -1,6 +1,8 @@
 """What training waits for: runs that differ in one thing each, the causes with their shares, and the remedies."""
 
-from traindyno.analysis.stall_causes import PAGE_CACHE
+from traindyno.analysis.slowed_steps import SHARED
+from traindyno.analysis.stall_causes import NOT_WAITED, PAGE_CACHE
+from traindyno.analysis.stall_shares import COUNTS_FROM
 from traindyno.analysis.stall_verdicts import UNSETTLED
 from traindyno.core.answers import Document, Remedy, StallCause, StallRun, StallsAnswer
 from traindyno.report.charts.stalls import LAST, ordered_runs, stalls_chart
@@ -35,6 +37,7 @@ CAUSE_COLUMNS = (
     Column(heading="share of the step", narrow="share\nof the step"),
     Column(heading="hidden per step", unit="done beside it", narrow="hidden\nper step"),
 )
+LOST_COLUMN = Column(heading="lost per step", narrow="lost\nper step")
 REMEDY_COLUMNS = (
     Column(heading="remedy", right=False),
     Column(heading="predicted speed", narrow="predicted\nspeed"),
@@ -42,7 +45,7 @@ REMEDY_COLUMNS = (
 )
 SHEET_COLUMNS = (
     "data", "run", "source", "step_seconds", "step_seconds_ci95_low", "step_seconds_ci95_high",
-    "examples_per_second", "predicted_step_seconds", "note", "bound", "stall_share",
+    "examples_per_second", "predicted_step_seconds", "note", "bound", "stall_share", "slowed_share", "wait_seconds",
 )  # fmt: skip
 WHOLE_STEPS = 2.0
 """An interval of a share that reaches a whole step to either side."""
@@ -50,6 +53,7 @@ METHOD = (
     "The same step ran with data resident on the device, with finished batches cached in host memory, and fed by the "
     "loader, with the files in the page cache and dropped from it. What one run takes longer than the one before is "
     "what their difference costs; what is done beside the step, and so waited for by nobody, is called hidden. "
+    "On a CPU a step that takes longer beside its loader without waiting for it is told apart from waiting. "
     "Predictions come from an event simulation of the loader made of separately measured parts."
 )
 
@@ -62,9 +66,11 @@ def title(document: Document) -> str:
 
 def headline(document: Document) -> Headline:
     answer: StallsAnswer = document.answer
+    slower = _slower(answer)
     beside = [
         ("verdict", bound_words(answer.bound)),
         ("95 % interval", share_interval(answer.stall_share_ci95)),
+        *([("slower without waiting", slower)] if slower else []),
         *((words(run.name), f"{short_interval(run.step_seconds, run.ci95)} per step") for run in _main(answer)),
         ("loader", settings_words(answer.settings)),
     ]
@@ -83,7 +89,8 @@ def tables(document: Document) -> tuple[Table, ...]:
 
 def conclusion(document: Document) -> tuple[str, ...]:
     answer: StallsAnswer = document.answer
-    first = f"{bound_words(answer.bound)}: {_waiting(answer)}"
+    slower = _slower(answer)
+    first = f"{bound_words(answer.bound)}: {_waiting(answer)}{f'; slower without waiting: {slower}' if slower else ''}"
     skipped = f"Skipped: {count(answer.bad_examples)} examples that could not be read" if answer.bad_examples else None
     others = (_cheapest(answer), skipped)
     return (first, *(line for line in others if line is not None))
@@ -101,18 +108,26 @@ def sheet(document: Document) -> Sheet:
 
 def _waiting(answer: StallsAnswer) -> str:
     interval = share_interval(answer.stall_share_ci95)
-    if answer.bound == UNSETTLED:
+    if answer.bound == UNSETTLED and not _slower(answer):
         return f"{share(answer.stall_share)} of each step may be waiting ({interval})"
     if not answer.stall_share_ci95[0] > 0:
         return f"no waiting is shown ({interval} of each step)"
     return f"{share(answer.stall_share)} of each step is waiting ({interval})"
 
 
+def _slower(answer: StallsAnswer) -> str:
+    """What is lost beside the loader without waiting, if that is worth a word."""
+    lost, interval = answer.slowed_share, answer.slowed_share_ci95
+    if lost is None or interval is None or not known(lost) or lost <= COUNTS_FROM:
+        return ""
+    return f"{share(lost)} ({share_interval(interval)})"
+
+
 def bound_words(bound: str) -> str:
-    """`data: decode` → `Data-bound (decode)`."""
+    """`data: decode` → `Data-bound (decode)`, `compute, shared with the loader` → `Compute-bound (shared with …)`."""
     if bound == UNSETTLED:
         return "Not settled"
-    kind, _, stage = one_line(bound).partition(": ")
+    kind, _, stage = one_line(bound).replace(SHARED, f": {SHARED.removeprefix(', ')}").partition(": ")
     return f"{kind[:1].upper()}{kind[1:]}-bound{f' ({stage})' if stage else ''}"
 
 
@@ -159,8 +174,10 @@ def _causes_table(answer: StallsAnswer) -> tuple[Table, ...]:
     rows = tuple(_cause_row(cause) for cause in answer.causes)
     cold = any(cause.cause == PAGE_CACHE for cause in answer.causes)
     legend = (f"{PAGE_CACHE}: what a cold step takes longer than a warm one, as a share of the cold",) if cold else ()
-    title = "What a step waits for"
-    return (Table(columns=CAUSE_COLUMNS, rows=rows, title=title, legend=legend, bar_column=2),) if rows else ()
+    slower = tuple(f"{each.cause}: lost without waiting" for each in answer.causes if each.cause in NOT_WAITED)
+    columns = (CAUSE_COLUMNS[0], LOST_COLUMN, *CAUSE_COLUMNS[2:]) if slower else CAUSE_COLUMNS
+    title = "What a step loses its time to" if slower else "What a step waits for"
+    return (Table(columns=columns, rows=rows, title=title, legend=legend + slower, bar_column=2),) if rows else ()
 
 
 def _cause_row(cause: StallCause) -> Row:
@@ -204,7 +221,7 @@ def _cheapest(answer: StallsAnswer) -> str | None:
 def _sheet_row(answer: StallsAnswer, run: StallRun) -> tuple[Number, ...]:
     return (
         answer.data, run.name, run.source, run.step_seconds, *run.ci95, run.examples_per_second,
-        run.predicted_step_seconds, run.note, answer.bound, answer.stall_share,
+        run.predicted_step_seconds, run.note, answer.bound, answer.stall_share, answer.slowed_share, run.wait_seconds,
     )  # fmt: skip
 
 
