@@ -97,7 +97,7 @@ def test_steady_rates_that_agree_need_no_legend() -> None:
 
 
 def test_a_doubtful_promise_is_named() -> None:
-    doubt = "The promise was not confirmed: it rested on single runs."
+    doubt = "The promise was not confirmed: no repeated rounds agreed on it."
     document = with_answer(verdicts=("The gain holds.", doubt))
     for form in ("console", "markdown", "html"):
         assert doubt in rendered(document, form).decode()

@@ -81,7 +81,7 @@ def _verdicts(request: VerifyRequest, recommended: Finalist, rounds: int) -> Ite
     if request.promise_simulated:
         yield "The promise was simulated: made up by the simulated runner, not measured."
     if request.promise_confirmed is False:
-        yield "The promise was not confirmed: it rested on single runs, without rounds by turns with the baseline."
+        yield "The promise was not confirmed: no repeated rounds by turns with the baseline agreed on it."
 
 
 def _verdict(request: VerifyRequest, recommended: Finalist, rounds: int) -> str:
