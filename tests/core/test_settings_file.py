@@ -263,6 +263,11 @@ def test_a_baseline_by_hand_takes_batch_and_data_from_the_file() -> None:
         ('[baseline]\ndata = "folder:/a"', "batch_size is missing", "add a line such as batch_size = 256"),
         ('[workload]\nmode = "train"', "model is missing", 'add a line such as model = "torchvision:resnet50"'),
         (
+            'batch_size = 8\n[workload]\nmode = "train"\n[baseline]\nnum_workers = 1',
+            "[workload]: model is missing",
+            'add a line such as model = "torchvision:resnet50"',
+        ),
+        (
             '[workload]\nmodel = "m"\nimage_size = 0',
             "image_size cannot be 0",
             "write image_size = N, a whole number from 1",
