@@ -1,5 +1,6 @@
 """What `verify` concludes from its rounds: also of promises that were never made, or never measured."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -48,7 +49,9 @@ def test_a_promise_that_was_simulated_or_not_confirmed_is_named() -> None:
     assert simulated[1:] == ("The promise was simulated: made up by the simulated runner, not measured.",)
     unconfirmed = verified(FASTER, promised_speedup=3.0, promise_confirmed=False).verdicts
     assert unconfirmed[0].startswith("The gain does not hold here")
-    assert unconfirmed[1].startswith("The promise was not confirmed")
+    assert (
+        unconfirmed[1] == "The promise was not confirmed: no repeated rounds by turns with the baseline agreed on it."
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,6 +62,20 @@ def test_a_batch_that_had_to_change_and_was_told_to_be_slower_is_held_to_that(
     speedup: float, ci95: tuple[float, float], holds: bool | None
 ) -> None:
     assert still_holds(speedup, ci95, 0.93) is holds
+
+
+def test_a_verdict_tells_both_ends_of_the_interval_it_rests_on() -> None:
+    request = VerifyRequest(
+        workload=WorkloadSpec(model="torchvision:resnet50"), bench=Bench(), baseline=BASELINE, recommended=FASTER
+    )
+    entries = entries_of(BASELINE, FASTER)
+    for entry, seconds in zip(entries, ((0.1, 0.1, 0.1), (0.12, 0.2, 0.3)), strict=True):
+        entry.records.update({number: ran(64, each, repeat=number) for number, each in enumerate(seconds)})
+    for promised, told in ((5.0, r"\(0\.\d\d to 1\.\d\d\)"), (1.2, "± over 100 %")):
+        asked = msgspec.structs.replace(request, promised_speedup=promised)
+        answer = conclude_verify(asked, entries, trials=6, seconds=60.0)
+        assert answer.holds is (False if promised == 5.0 else None)
+        assert re.search(told, answer.verdicts[0]), answer.verdicts[0]
 
 
 def in_blocks(step_seconds: float, repeat: int) -> TrialRecord:

@@ -179,7 +179,10 @@ def head_of(**changes: Any) -> str:
 def test_a_gain_that_was_not_confirmed_or_not_measured_says_so_in_the_first_lines() -> None:
     assert "NOT CONFIRMED" not in head_of()
     assert "SIMULATED" not in head_of()
-    assert "(95 % interval within one process 7.74 to 7.92). NOT CONFIRMED: " in head_of(confirmed=False)
+    unconfirmed = head_of(confirmed=False)
+    assert "(95 % interval within one process 7.74 to 7.92). NOT CONFIRMED: no repeated rounds " in unconfirmed
+    assert "agree on it." in unconfirmed
+    assert "single runs" not in unconfirmed
     assert "SIMULATED: made up by the simulated runner, not measured." in head_of(simulated=True)
     gain = tomllib.loads(format_settings_file(msgspec.structs.replace(FOUND, confirmed=False, simulated=True)))["gain"]
     assert (gain["confirmed"], gain["simulated"]) == (False, True)
@@ -259,6 +262,11 @@ def test_a_baseline_by_hand_takes_batch_and_data_from_the_file() -> None:
         ("[baseline]\nnum_workers = 1", "data is missing", 'add a line such as data = "folder:PATH"'),
         ('[baseline]\ndata = "folder:/a"', "batch_size is missing", "add a line such as batch_size = 256"),
         ('[workload]\nmode = "train"', "model is missing", 'add a line such as model = "torchvision:resnet50"'),
+        (
+            'batch_size = 8\n[workload]\nmode = "train"\n[baseline]\nnum_workers = 1',
+            "[workload]: model is missing",
+            'add a line such as model = "torchvision:resnet50"',
+        ),
         (
             '[workload]\nmodel = "m"\nimage_size = 0',
             "image_size cannot be 0",

@@ -14,6 +14,7 @@ import click
 import msgspec
 import pytest
 
+from cli import command_line as terminal
 from docs.markdown import DOCS, anchors, code_blocks, code_spans, links, pages, prose, section, sections, table_rows
 from docs.transcripts import TRANSCRIPT, comparable, plain_terminal, run
 from keepers import Keepers
@@ -177,6 +178,17 @@ def test_the_table_of_outcomes_is_complete_and_has_the_remedies_word_for_word() 
     table = {code_spans(row[0])[0]: row[2] for row in rows}
     assert list(table) == [outcome.value for outcome in Outcome]
     assert table == {outcome.value: REMEDIES.get(outcome, "") for outcome in Outcome}
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [("loader", "because the batch is larger than the data"), ("train --lr 0.1", "in `train` also a batch larger")],
+)
+def test_the_exit_code_of_a_batch_larger_than_the_data_is_documented(command: str, words: str, tmp_path: Path) -> None:
+    meanings = dict(table_rows(section(COMMANDS_PAGE, "Exit codes").body))
+    (code,) = (code for code, meaning in meanings.items() if words in meaning)
+    asked = [*command.split(), "--model", "mlp:4", "--data", "digits:", "--batch-size", "5000", "--device", "cpu"]
+    assert terminal.run(tmp_path, *asked).returncode == int(code)
 
 
 def test_every_table_and_column_of_the_ledger_is_documented() -> None:

@@ -212,6 +212,42 @@ def test_a_loader_given_as_dataset_gets_the_workers_that_were_found() -> None:
     assert bound["applied"].settings == PLAIN
 
 
+def test_a_loader_given_as_dataset_keeps_what_is_the_user_s_own() -> None:
+    text = code("traindyno.apply", PLAIN, model="job.py:make")
+    assert "dataset may be your own DataLoader" in text
+    seen: list[int] = []
+
+    def collate(items: list[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:
+        seen.append(len(items))
+        return torch.stack([x for x, _ in items]), torch.stack([y for _, y in items])
+
+    own = DataLoader(examples(), batch_size=2, sampler=[0] * BATCH, collate_fn=collate)
+    bound: dict[str, Any] = {"model": tiny_model(), "dataset": own, "learning_rate": 0.1, "epochs": 1}
+    exec(text, {**bound, "criterion": nn.CrossEntropyLoss(), "Optimizer": torch.optim.SGD}, bound)
+    assert seen == [BATCH]
+    assert torch.equal(bound["batch"][1], torch.zeros(BATCH, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("title", ["PyTorch", "Lightning", "accelerate"])
+def test_own_data_are_told_to_need_what_their_loader_has(title: str) -> None:
+    own = code(title, PLAIN, model="job.py:make").splitlines()
+    made = next(number for number, line in enumerate(own) if line.startswith("loader = DataLoader("))
+    assert own[made - 2] == "# Give it the collate_fn, sampler and worker_init_fn of your own DataLoader too."
+    assert own[made - 1] == "# A sampler or a stream (IterableDataset) takes no shuffle: leave that away."
+    assert "dataset (with the collate_fn, sampler and worker_init_fn of your DataLoader)" in own[0]
+    assert "shuffle" not in " ".join(_commented(code(title, PLAIN, model="job.py:make", mode="infer")))
+
+
+@pytest.mark.parametrize("title", ["PyTorch", "traindyno.apply", "Lightning", "accelerate"])
+@pytest.mark.parametrize(("model", "data"), [("torchvision:resnet50", "synthetic:"), ("job.py:make", "folder:/a")])
+def test_other_data_have_no_loader_to_be_kept(title: str, model: str, data: str) -> None:
+    assert not any("worker_init_fn" in line for line in _commented(code(title, PLAIN, model=model, data=data)))
+
+
+def _commented(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("#")]
+
+
 def test_a_loss_of_the_user_s_own_is_applied() -> None:
     asked: list[torch.Tensor] = []
 

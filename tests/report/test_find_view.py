@@ -224,7 +224,7 @@ def test_where_the_own_batch_gains_nothing_the_baseline_is_not_told_twice() -> N
 def test_a_search_that_was_cut_says_that_nothing_is_confirmed() -> None:
     document = cut_short()
     text = " ".join(render_console(document, width=200).split())
-    assert "(95 % interval within one process 7.48 to 7.66), not confirmed by repeated rounds" in text
+    assert "(95 % interval within one process 7.48 to 7.66), not confirmed by repeated rounds that agree" in text
     assert "recommended: not confirmed, from a single process, its interval within one process" in text
     assert "not confirmed" in Page(render_html(document)).text.split("Settings to copy")[0]
     assert {row["state"] for row in drawn(chapters_of(document)["Finalists"].chart, "state")} == {

@@ -58,6 +58,18 @@ def test_a_loader_without_workers_names_no_knob_that_torch_would_refuse() -> Non
     assert "num_workers=0, pin_memory=True)" in line
 
 
+def test_own_data_are_told_to_need_what_their_loader_has() -> None:
+    document = loader_document()
+    assert "collate_fn" not in render_console(document, width=120)
+    workload = {"model": "job.py:make", "data": "synthetic:"}
+    own = loader_document(request={**(document.request or {}), "workload": workload})
+    told = "# Give it the collate_fn, sampler and worker_init_fn of your own DataLoader too."
+    for text in (render_console(own, width=120), render_markdown(own)):
+        before = text.split("loader = DataLoader(")[0]
+        assert told in before
+        assert "takes no shuffle" in before
+
+
 def test_the_line_to_copy_stands_whole_in_every_text() -> None:
     console = " ".join(render_console(loader_document(), width=80).split())
     assert "num_workers=12, prefetch_factor=2, pin_memory=True, persistent_workers=True)" in console

@@ -39,6 +39,17 @@ def test_the_first_line_says_whether_it_holds_and_the_row_is_marked(holds: bool 
     assert words.strip(": ").lower() in Page(render_html(document)).text.lower()
 
 
+@pytest.mark.parametrize(("holds", "words"), [(False, "0.59× (0.21 to 1.68)"), (None, "0.59× ± over 100 %")])
+def test_an_interval_that_decides_is_told_by_its_ends_however_wide_it_is(holds: bool | None, words: str) -> None:
+    wide: tuple[float, float] = (0.21, 1.68)
+    slow = recommended(speedup=0.59, speedup_ci95=wide)
+    document = with_answer(recommended=slow, speedup=0.59, speedup_ci95=wide, holds=holds)
+    assert f"{words} as fast, promised " in view_of(document).conclusion(document)[0]
+    (table,) = view_of(document).tables(document)
+    assert table.rows[1].cells[3] == words
+    assert dict(view_of(document).headline(document).beside)["95 % interval"] == "0.21 to 1.68×"
+
+
 def test_why_it_is_open_is_told_where_a_single_round_is_all_that_counts() -> None:
     single = msgspec.structs.replace(recommended(), confirmed=False)
     why = "its rounds differ, and in the slower one it was 1.29 times as fast."
@@ -97,7 +108,7 @@ def test_steady_rates_that_agree_need_no_legend() -> None:
 
 
 def test_a_doubtful_promise_is_named() -> None:
-    doubt = "The promise was not confirmed: it rested on single runs."
+    doubt = "The promise was not confirmed: no repeated rounds agreed on it."
     document = with_answer(verdicts=("The gain holds.", doubt))
     for form in ("console", "markdown", "html"):
         assert doubt in rendered(document, form).decode()

@@ -16,6 +16,7 @@ from traindyno.report.wording import (
     rate,
     rate_interval,
     ratio_interval,
+    ratio_range,
     share,
     share_interval,
     short_interval,
@@ -70,6 +71,11 @@ def test_a_ratio_shows_the_ends_that_are_compared_with_one() -> None:
     assert ratio_interval(1.002, (0.998, 1.006)) == "1.002× (0.998 to 1.006)"
     assert ratio_interval(2.0, None) == "2.00×"
     assert ratio_interval(2.0, (0.0, math.inf)) == "2.00× ± over 100 %"
+    assert ratio_interval(0.59, (0.21, 1.68)) == "0.59× ± over 100 %"
+    assert ratio_range(0.59, (0.21, 1.68)) == "0.59× (0.21 to 1.68)"
+    assert ratio_range(1.002, (0.998, 1.006)) == "1.002× (0.998 to 1.006)"
+    assert ratio_range(2.0, (1.2, math.inf)) == "2.00× (from 1.20)"
+    assert ratio_range(math.nan, (1.2, math.inf)) == "n/a"
     assert ratio_interval(None, None) == "n/a"
 
 

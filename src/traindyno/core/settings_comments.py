@@ -40,7 +40,7 @@ def _found(file: SettingsFile) -> Iterator[str]:
         yield f"Settings to train with, found by `traindyno find{_option(file)}`:"
         yield from _gain(file.speedup, file) if _changes_anything(file) else (_UNCHANGED,)
     if file.confirmed is False:
-        why = "it rests on single runs, without rounds by turns with the baseline"
+        why = "no repeated rounds by turns with the baseline agree on it"
         yield f"NOT CONFIRMED: {why if _changes_anything(file) else 'no repeated rounds were run'}."
     if file.simulated:
         yield "SIMULATED: made up by the simulated runner, not measured."

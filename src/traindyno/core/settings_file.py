@@ -46,10 +46,10 @@ def parse_settings_file(text: str, name: str) -> SettingsFile:
     settings = check_settings_table(tables["settings"], f"{name}, [settings]")
     source = checked_table(tables["source"], SOURCE, f"{name}, [source]", _home_of)
     gain = _checked_gain(checked_table(tables["gain"], GAIN, f"{name}, [gain]", _home_of), f"{name}, [gain]")
-    data = source.get("data")
-    implied = _implied_data(tables["workload"]) if data is None else data
+    data, job = source.get("data"), _checked_workload(tables["workload"], f"{name}, [workload]")
+    implied = _implied_data(job) if data is None else data
     baseline = _baseline(tables["baseline"], settings, implied, f"{name}, [baseline]")
-    workload = _workload(tables["workload"], baseline.data if baseline else data, f"{name}, [workload]")
+    workload = _workload(job, baseline.data if baseline else data)
     return SettingsFile(
         settings=settings,
         data=data,
@@ -130,8 +130,7 @@ def _workload_comment(file: SettingsFile) -> str:
 
 def _implied_data(workload: dict[str, Any]) -> str | None:
     """Of a job that brings its own data, which are not named."""
-    model = workload.get("model")
-    return SYNTHETIC if isinstance(model, str) and WorkloadSpec(model=model).runs_user_code else None
+    return SYNTHETIC if workload and WorkloadSpec(**workload).runs_user_code else None
 
 
 def _with_settings(content: dict[str, Any], name: str) -> dict[str, Any]:
@@ -158,13 +157,16 @@ def _baseline(table: dict[str, Any], settings: dict[str, Any], data: str | None,
     return Setup(data=found, settings=Settings(batch_size=batch_size, **own))
 
 
-def _workload(table: dict[str, Any], data: str | None, where: str) -> WorkloadSpec | None:
-    if not table:
-        return None
+def _checked_workload(table: dict[str, Any], where: str) -> dict[str, Any]:
+    """Its model may imply the data that others would miss, so that a missing model is told first."""
     own = checked_table(table, get_type_hints(WorkloadSpec), where, _home_of, LEAST_OF_WORKLOAD)
-    if "model" not in own:
+    if own and "model" not in own:
         raise UsageError(f"{where}: model is missing", 'add a line such as model = "torchvision:resnet50"')
-    return WorkloadSpec(**({} if data is None else {"data": data}) | own)
+    return own
+
+
+def _workload(own: dict[str, Any], data: str | None) -> WorkloadSpec | None:
+    return WorkloadSpec(**({} if data is None else {"data": data}) | own) if own else None
 
 
 def _home_of(name: str) -> str | None:

@@ -33,6 +33,8 @@ QUEUES_TO_DECODE = (
     "# Before CUDA starts: with fewer queues the GPU decodes and computes by turns.",
     'os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")',
 )
+OWN_LOADER = ("# Give it the collate_fn, sampler and worker_init_fn of your own DataLoader too.",)
+OWN_ORDER = ("# A sampler or a stream (IterableDataset) takes no shuffle: leave that away.",)
 CHECKPOINTING = (
     "# Activation checkpointing: in the model's forward, write torch.utils.checkpoint.checkpoint(block, x,",
     "# use_reentrant=False) for block(x), for each block of every outermost row (nn.Sequential, nn.ModuleList)",
@@ -76,6 +78,24 @@ def read_by_us(setup: Setup, workload: WorkloadSpec) -> bool:
     return is_named(setup) and workload.mode == "train" and only_by_us
 
 
+def brings_own_data(setup: Setup, workload: WorkloadSpec) -> bool:
+    """Whether the examples come from the user's file, whose `DataLoader` may have more than is known here."""
+    return workload.runs_user_code and not is_named(setup)
+
+
+def own_dataset(setup: Setup, workload: WorkloadSpec) -> list[str]:
+    """The dataset that the user must give to a `DataLoader` of the code, if any, with what goes with it."""
+    if read_by_us(setup, workload):
+        return []
+    own = " (with the collate_fn, sampler and worker_init_fn of your DataLoader)"
+    return [f"dataset{own if brings_own_data(setup, workload) else ''}"]
+
+
+def own_loader_lines(training: bool) -> list[str]:
+    """What to mind above a `DataLoader` over the user's own data."""
+    return [*OWN_LOADER, *(OWN_ORDER if training else ())]
+
+
 def data_comment(setup: Setup, workload: WorkloadSpec) -> list[str]:
     """What the examples came from when this was measured; a user's own data needs no word."""
     if setup.data.startswith("synthetic:"):
@@ -106,9 +126,10 @@ def loader_lines(setup: Setup, workload: WorkloadSpec, batch_size: int) -> list[
             *settings_lines("loading", wanted),
             f"loader = traindyno.apply({', '.join(arguments)}).loader",
         ]
-    order = ["shuffle=True", "drop_last=True"] if workload.mode == "train" else ["shuffle=False"]
+    training = workload.mode == "train"
+    order = ["shuffle=True", "drop_last=True"] if training else ["shuffle=False"]
     workers = [f"prefetch_factor={settings.prefetch_factor}", f"persistent_workers={settings.persistent_workers}"]
-    return call_lines(
+    made = call_lines(
         "loader = DataLoader",
         [
             "dataset",
@@ -119,6 +140,7 @@ def loader_lines(setup: Setup, workload: WorkloadSpec, batch_size: int) -> list[
             *(workers if settings.num_workers else []),
         ],
     )
+    return [*(own_loader_lines(training) if brings_own_data(setup, workload) else []), *made]
 
 
 def apply_arguments(setup: Setup, workload: WorkloadSpec) -> list[str]:

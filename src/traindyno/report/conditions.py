@@ -7,6 +7,8 @@ from traindyno.analysis.asked import measuring
 from traindyno.core.answers import Document
 from traindyno.core.base import Record
 from traindyno.core.machine import POWER_CAP
+from traindyno.core.records import is_user_file
+from traindyno.core.settings_file import SYNTHETIC
 from traindyno.report.trials import trial_rows
 from traindyno.report.wording import NOT_AVAILABLE, one_line, size
 
@@ -36,6 +38,14 @@ def run_settings(document: Document) -> RunSettings:
     first: dict[str, Any] = next(iter(document.trials), {}).get("settings") or {}
     found = {name: first.get(name) or bench.get(name) for name in ("device", "precision")}
     return RunSettings(**found)
+
+
+def brings_own_data(document: Document, model: str) -> bool:
+    """Whether the study's examples came from the user's file of this model, and not from data by name."""
+    request = document.request or {}
+    single = (request.get("workload"), (request.get("curve") or {}).get("workload"))
+    ran = [each for each in (*(request.get("workloads") or ()), *single) if each and each.get("model") == model]
+    return is_user_file(model) and any(each.get("data", SYNTHETIC) == SYNTHETIC for each in ran)
 
 
 def setting_words(document: Document, *others: str | None) -> str:

@@ -8,6 +8,7 @@ from traindyno.report.code_text import (
     CHECKPOINTING,
     OF_A_LOADER,
     apply_arguments,
+    brings_own_data,
     call_lines,
     compile_arguments,
     data_comment,
@@ -18,9 +19,9 @@ from traindyno.report.code_text import (
     is_named,
     loader_lines,
     optimizer_text,
+    own_dataset,
     own_optimizer,
     quoted,
-    read_by_us,
     settings_lines,
 )
 from traindyno.report.framework_code import accelerate_code, lightning_code
@@ -31,6 +32,10 @@ WITH_GRAPHS = ("reduce-overhead", "max-autotune")
 OWN_LOSS = (
     "# criterion(output, target) is the loss of your Workload; leave it away if that has none. If it has a",
     "# training_step, give training_step=... instead.",
+)
+OWN_DATA = (
+    "# dataset may be your own DataLoader, and must be one for a stream (IterableDataset): its collate_fn,",
+    "# sampler and worker_init_fn are kept.",
 )
 
 
@@ -78,6 +83,7 @@ def apply_code(setup: Setup, workload: WorkloadSpec) -> str:
     lines = [
         *settings_lines("settings", msgspec.to_builtins(setup.settings), () if named else OF_A_LOADER),
         *(OWN_LOSS if own else ()),
+        *(OWN_DATA if brings_own_data(setup, workload) else ()),
         *call_lines("applied = traindyno.apply", arguments),
         "for epoch in range(epochs):",
         "    for batch in applied.loader:",
@@ -92,7 +98,7 @@ def apply_code(setup: Setup, workload: WorkloadSpec) -> str:
 
 def _head(setup: Setup, workload: WorkloadSpec) -> list[str]:
     """What the code needs to be given, and what the examples were."""
-    dataset = [] if read_by_us(setup, workload) else ["dataset"]
+    dataset = own_dataset(setup, workload)
     training = ["criterion", "learning_rate", "epochs", *own_optimizer(workload)] if workload.mode == "train" else []
     return [f"# Yours: {', '.join(['model', *dataset, *training])}.", *data_comment(setup, workload)]
 

@@ -17,6 +17,7 @@ from traindyno.report.code_text import (
     indented,
     loader_lines,
     optimizer_text,
+    own_dataset,
     own_optimizer,
     read_by_us,
 )
@@ -148,8 +149,8 @@ def _laid_out(settings: Settings) -> list[str]:
 
 
 def _yours(names: list[str], setup: Setup, workload: WorkloadSpec) -> list[str]:
-    dataset = [] if read_by_us(setup, workload) else ["dataset"]
-    return [f"# Yours: {', '.join([*names, *dataset])}.", *data_comment(setup, workload)]
+    given = [*names, *own_dataset(setup, workload)]
+    return [f"# Yours: {', '.join(given)}.", *data_comment(setup, workload)]
 
 
 def _channels_last(settings: Settings) -> bool:

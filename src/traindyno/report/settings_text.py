@@ -1,6 +1,7 @@
 """Settings to copy into a project: as TOML, and as the line of code they stand for."""
 
 from traindyno.core.answers import LoaderSettings
+from traindyno.report.code_text import own_loader_lines
 from traindyno.report.switch_code import switch_code
 from traindyno.report.view import Adoption
 from traindyno.report.wording import one_line
@@ -35,7 +36,8 @@ def loader_line(adoption: Adoption) -> str:
 def code_text(adoption: Adoption) -> str:
     """The lines of code that the settings stand for: the switches where those were measured, else the loader."""
     if adoption.switches is None:
-        return loader_line(adoption)
+        own = own_loader_lines(adoption.training) if adoption.own_data else []
+        return "\n".join([*own, loader_line(adoption)])
     return switch_code(adoption.switches, adoption.run.device, training=adoption.training)
 
 

@@ -50,7 +50,7 @@ class Headline(Record, frozen=True):
 class Adoption(Record, frozen=True):
     """Settings to copy into a training script. `loader` has the knobs of the loader, where they were measured.
 
-    `switches` are the other settings to change, where those were.
+    `switches` are the other settings to change, where those were. `own_data` come from the user's own code.
     """
 
     model: str
@@ -60,6 +60,7 @@ class Adoption(Record, frozen=True):
     accumulation_steps: int | None = None
     loader: LoaderSettings | None = None
     switches: dict[str, Any] | None = None
+    own_data: bool = False
 
 
 class Sheet(Record, frozen=True):

@@ -125,6 +125,19 @@ def ratio_interval(value: float | None, interval: tuple[float, float] | None) ->
         return f"{value:.2f}×"
     if not all(math.isfinite(end) for end in interval) or tells_nothing(value, interval):
         return f"{value:.2f}× ± over 100 %"
+    return ratio_range(value, interval)
+
+
+def ratio_range(value: float, interval: tuple[float, float]) -> str:
+    """`0.59× (0.21 to 1.68)`: a ratio with its ends however wide apart, where a conclusion was drawn from one of them.
+
+    What is not finite is told as in `ratio_interval`, but for a lower end that is known without an upper one.
+    """
+    low, high = interval
+    if not math.isfinite(value) or not math.isfinite(low):
+        return ratio_interval(value, interval)
+    if not math.isfinite(high):
+        return f"{value:.2f}× (from {low:.2f})"
     digits = 3 if interval[1] - interval[0] < 0.02 else 2
     return f"{value:.{digits}f}× ({interval[0]:.{digits}f} to {interval[1]:.{digits}f})"
 

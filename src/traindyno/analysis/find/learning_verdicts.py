@@ -20,8 +20,7 @@ def gain_verdict(baseline: Finalist, found: Finalist) -> str:
     assert found.examples_needed is not None
     needs = f"of which a batch of {found.batch_size} needs {times(found.examples_needed)} as many"
     told = f"Training should reach the same loss {times(found.worth)} as fast as the baseline"
-    unconfirmed = "" if found.confirmed else " Its rate was not confirmed by repeated rounds."
-    return f"{told} ({between(found.worth_ci95)}), predicted: {rates_in_words(baseline, found)}, {needs}.{unconfirmed}"
+    return f"{told} ({between(found.worth_ci95)}), predicted: {rates_in_words(baseline, found)}, {needs}."
 
 
 def learning_verdicts(request: FindRequest, findings: Findings, choice: Choice) -> tuple[str, ...]:

@@ -82,6 +82,16 @@ def _slower_of_two(entry: Entry, baseline: Entry) -> tuple[int, tuple[float, Int
     return (number, slower) if is_clear else None
 
 
+def in_doubt(entries: Sequence[Entry], found: Finalist) -> str:
+    """What a sentence about a gain ends with: nothing where it was confirmed, else why it was not."""
+    if found.confirmed:
+        return ""
+    rounds = next((each.rates.keys() & entries[0].rates.keys() for each in entries[1:] if each.name == found.name), ())
+    if len(rounds) < FEWEST_ROUNDS:
+        return " It was not confirmed by repeated rounds."
+    return " It was not confirmed: its rounds differ, and the slower one is told."
+
+
 def failures(entries: Sequence[Entry]) -> Iterator[str]:
     """Who failed in the rounds, and how."""
     for entry in entries:

@@ -10,6 +10,7 @@ from traindyno.analysis.find.choice import Choice, setup_of
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.learning_verdicts import gain_verdict, learning_verdicts
 from traindyno.analysis.find.placed import BASELINE, FREE, OWN, RECOMMENDED, Placed, placed_finalists
+from traindyno.analysis.find.rounds import in_doubt
 from traindyno.analysis.find.unsettled import is_open, measured_alone, open_verdicts, unsettled, unsettled_words
 from traindyno.analysis.find.untried import untried_changes, untried_verdicts
 from traindyno.analysis.find.words import between, changes_in_words, times, within
@@ -81,11 +82,11 @@ def _gain(request: FindRequest, findings: Findings, choice: Choice) -> str:
     if not found.changes:
         return _no_gain(findings, choice)
     if found.batch_size != baseline.batch_size and found.learning_gain is not None:
-        return gain_verdict(baseline, found)
+        return f"{gain_verdict(baseline, found)}{in_doubt(findings.entries, found)}"
     work = "Training" if request.workload.mode == "train" else "Inference"
     rates = rates_in_words(baseline, found)
     told = f"{work} is {times(found.speedup)} as fast as the baseline ({between(found.speedup_ci95)}): {rates}."
-    return told if found.confirmed else f"{told} It was not confirmed by repeated rounds."
+    return f"{told}{in_doubt(findings.entries, found)}"
 
 
 def _no_gain(findings: Findings, choice: Choice) -> str:

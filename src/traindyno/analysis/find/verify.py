@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from traindyno.analysis.find.rounds import BASELINE, FEWEST_ROUNDS, Entry, finalists
-from traindyno.analysis.find.words import times, within
+from traindyno.analysis.find.words import between, times, within
 from traindyno.core.answers.find import Finalist, VerifyAnswer
 from traindyno.core.answers.interval import Interval
 from traindyno.core.errors import NothingMeasuredError
@@ -81,7 +81,7 @@ def _verdicts(request: VerifyRequest, recommended: Finalist, rounds: int) -> Ite
     if request.promise_simulated:
         yield "The promise was simulated: made up by the simulated runner, not measured."
     if request.promise_confirmed is False:
-        yield "The promise was not confirmed: it rested on single runs, without rounds by turns with the baseline."
+        yield "The promise was not confirmed: no repeated rounds by turns with the baseline agreed on it."
 
 
 def _verdict(request: VerifyRequest, recommended: Finalist, rounds: int) -> str:
@@ -103,7 +103,8 @@ def _open_because(request: VerifyRequest, recommended: Finalist, rounds: int) ->
 
 
 def _now(recommended: Finalist, promised: float | None) -> str:
-    """What was measured beside what was promised."""
-    interval = within(recommended.speedup, recommended.speedup_ci95)
+    """What was measured beside what was promised; with both ends of the interval where they decide the verdict."""
+    is_open = _holds(recommended, promised) is None
+    interval = within(recommended.speedup, recommended.speedup_ci95) if is_open else between(recommended.speedup_ci95)
     told = "" if promised is None else f", and {times(promised)} was promised"
     return f"{times(recommended.speedup)} as fast as the baseline ({interval}){told}"

@@ -13,8 +13,8 @@ class Finalist(Record, frozen=True):
     """One way to train, as the last rounds measured it end to end, by turns with the baseline.
 
     `settings` are all of them, `changes` those that differ from the baseline's, `data` where the examples come from.
-    `speedup` is against the baseline, round by round; without rounds it rests on single processes and `confirmed` is
-    false. `cheaper_in` says what it saves beside what is recommended: memory, CPUs or changes of code.
+    `speedup` is against the baseline, round by round; without two rounds that agree it rests on single processes and
+    `confirmed` is false. `cheaper_in` says what it saves beside what is recommended: memory, CPUs or changes of code.
     `learning_rate_factor` is by rule for another batch than the baseline's. `steady` is false where a trial of it did
     not become steady, or two of them disagree.
 

@@ -15,8 +15,8 @@ CONFIRMED = (
     "fresh process: speeds are ratios of such rounds, and their 95 % intervals cover the variation between processes."
 )
 UNCONFIRMED = (
-    "The rounds in which the best candidates would have taken turns with the baseline, several times in fresh "
-    "processes, were not run to their end: the speed comes from single runs, and its 95 % interval covers the "
+    "The speed was not confirmed by repeated rounds that agree, in which the best candidates take turns with the "
+    "baseline in fresh processes: it comes from single runs or from a single round, and its 95 % interval covers the "
     "variation within one process only."
 )
 LEARNING = (

@@ -54,4 +54,4 @@ def interval_name(found: Finalist) -> str:
 
 
 def doubt(found: Finalist) -> str:
-    return "" if found.confirmed else ", not confirmed by repeated rounds"
+    return "" if found.confirmed else ", not confirmed by repeated rounds that agree"

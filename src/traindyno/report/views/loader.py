@@ -2,7 +2,7 @@
 
 from traindyno.core.answers import Document, LoaderAnswer, LoaderSettings, WorkerPoint
 from traindyno.report.charts.loader import loader_chart
-from traindyno.report.conditions import run_settings, setting_words
+from traindyno.report.conditions import brings_own_data, run_settings, setting_words
 from traindyno.report.view import Adoption, Headline, Number, Sheet, Table, View
 from traindyno.report.views.loader_tables import (
     cpus_table,
@@ -106,6 +106,7 @@ def adoptions(document: Document) -> tuple[Adoption, ...]:
             training=workload.get("mode", "train") == "train",
             run=run_settings(document),
             loader=answer.recommended,
+            own_data=brings_own_data(document, workload.get("model") or ""),
         ),
     )
 

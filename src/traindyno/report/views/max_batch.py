@@ -2,7 +2,7 @@
 
 from traindyno.core.answers import Document, MaxBatchAnswer
 from traindyno.report.charts.max_batch import max_batch_chart
-from traindyno.report.conditions import run_settings, setting_words
+from traindyno.report.conditions import brings_own_data, run_settings, setting_words
 from traindyno.report.document import answers_of
 from traindyno.report.trials import TrialRow, outcome_words, trial_rows
 from traindyno.report.view import Adoption, Column, Headline, Number, Row, Sheet, Table, View
@@ -101,6 +101,7 @@ def adoptions(document: Document) -> tuple[Adoption, ...]:
             training=answer.mode == "train",
             accumulation_steps=answer.accumulation_steps,
             run=run_settings(document),
+            own_data=brings_own_data(document, answer.model),
         )
         for answer in _answers(document)
         if answer.safe_batch is not None

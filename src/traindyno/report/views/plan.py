@@ -4,7 +4,7 @@ from traindyno.analysis.asked import measuring
 from traindyno.core.answers import Document, PlanAnswer, PlanRow, Validation
 from traindyno.core.units import count_of
 from traindyno.report.charts.plan import plan_chart
-from traindyno.report.conditions import run_settings, setting_words
+from traindyno.report.conditions import brings_own_data, run_settings, setting_words
 from traindyno.report.view import Adoption, Column, Headline, Number, Row, Sheet, Table, View
 from traindyno.report.wording import batch, count, duration, duration_interval, known, one_line
 
@@ -80,7 +80,8 @@ def adoptions(document: Document) -> tuple[Adoption, ...]:
     answer: PlanAnswer = document.answer
     workload = measuring(document.request or {}).get("workload") or {}
     model = workload.get("model") or f"plan of {answer.from_study or document.study or 'a curve'}"
-    return (Adoption(model=model, batch_size=answer.fastest, run=run_settings(document)),)
+    own_data = brings_own_data(document, model)
+    return (Adoption(model=model, batch_size=answer.fastest, run=run_settings(document), own_data=own_data),)
 
 
 def _row_of(answer: PlanAnswer) -> PlanRow | None:

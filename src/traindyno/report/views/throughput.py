@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from traindyno.core.answers import CurvePoint, Document, ThroughputAnswer
 from traindyno.report.charts.throughput import throughput_chart
-from traindyno.report.conditions import run_settings, setting_words
+from traindyno.report.conditions import brings_own_data, run_settings, setting_words
 from traindyno.report.trials import TrialRow, outcome_words, trial_rows
 from traindyno.report.view import Adoption, Column, Headline, Number, Row, Sheet, Table, Tone, View
 from traindyno.report.wording import batch, duration, known, memory_of_limit, one_line, rate_interval, share
@@ -86,7 +86,13 @@ def adoptions(document: Document) -> tuple[Adoption, ...]:
     answer: ThroughputAnswer = document.answer
     training = answer.mode == "train"
     return (
-        Adoption(model=answer.model, batch_size=answer.chosen_batch, training=training, run=run_settings(document)),
+        Adoption(
+            model=answer.model,
+            batch_size=answer.chosen_batch,
+            training=training,
+            run=run_settings(document),
+            own_data=brings_own_data(document, answer.model),
+        ),
     )
 
 

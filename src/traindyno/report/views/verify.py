@@ -6,7 +6,7 @@ from traindyno.report.charts.verify import verify_chart
 from traindyno.report.view import Headline, Number, Row, Sheet, Table, Tone, View
 from traindyno.report.views.find_tables import FINALIST_COLUMNS, UNSTEADY_WORDS, rates_apart, speed_words, way_cells
 from traindyno.report.views.find_words import interval_words, rates_words
-from traindyno.report.wording import batch, count, duration, known, one_line, ratio_interval
+from traindyno.report.wording import batch, count, duration, known, one_line, ratio_interval, ratio_range
 
 ANSWERS = {True: "the gain holds", False: "the gain does not hold", None: "it is open whether the gain holds"}
 NOTHING_PROMISED = "Nothing was promised and nothing changes: the settings are the baseline's own"
@@ -59,8 +59,7 @@ def conclusion(document: Document) -> tuple[str, ...]:
     if not answer.recommended.changes:
         return (NOTHING_PROMISED,)
     told = ANSWERS[answer.holds]
-    now = f"{ratio_interval(answer.speedup, answer.speedup_ci95)} as fast"
-    first = f"{told[:1].upper()}{told[1:]}: {now}{_promise(answer)}"
+    first = f"{told[:1].upper()}{told[1:]}: {_measured(answer)} as fast{_promise(answer)}"
     return (first, f"Not confirmed: {one_line(answer.open_because, 400)}") if answer.open_because else (first,)
 
 
@@ -74,6 +73,12 @@ def sheet(document: Document) -> Sheet:
     answer: VerifyAnswer = document.answer
     named = ((BASELINE, answer.baseline), (RECOMMENDED, answer.recommended))
     return Sheet(columns=SHEET_COLUMNS, rows=tuple(_sheet_row(answer, name, found) for name, found in named))
+
+
+def _measured(answer: VerifyAnswer) -> str:
+    """With both ends of the interval where they decided the verdict."""
+    words = ratio_interval if answer.holds is None else ratio_range
+    return words(answer.speedup, answer.speedup_ci95)
 
 
 def _promise(answer: VerifyAnswer) -> str:
@@ -90,7 +95,8 @@ def _row(label: str, finalist: Finalist, answer: VerifyAnswer) -> Row:
     bar = finalist.speedup / fastest if known(finalist.speedup) else None
     kept = label == RECOMMENDED and answer.holds is not None
     tone: Tone = ("chosen" if answer.holds else "bad") if kept else "plain"
-    return Row(cells=way_cells(label, finalist), tone=tone, bar=bar)
+    cells = way_cells(label, finalist)
+    return Row(cells=(*cells[:3], _measured(answer), *cells[4:]) if kept else cells, tone=tone, bar=bar)
 
 
 def _sheet_row(answer: VerifyAnswer, name: str, found: Finalist) -> tuple[Number, ...]:
