@@ -48,8 +48,8 @@ def test_a_dry_run_says_what_would_be_read_and_timed(tmp_path: Path) -> None:
     assert completed.returncode == 0, completed.stderr
     assert "2 runs of 5 epochs at batch 32, rate 0.05" in completed.stdout
     assert "30 readings in each, of 16 micro-batches" in completed.stdout
-    assert "batch sizes: 16, 32, 64, each in 2 fresh processes" in completed.stdout
-    assert "about 8 trials" in completed.stdout
+    assert "batch sizes: 16, 32, 64, each in 3 fresh processes" in completed.stdout
+    assert "about 11 trials" in completed.stdout
 
 
 @pytest.mark.parametrize(
