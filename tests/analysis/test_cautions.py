@@ -79,3 +79,16 @@ def test_a_pair_of_which_one_arm_was_not_steady_was_not() -> None:
     states = [(True, True), (False, True), (True, False)]
     told = cautions([with_steady(record, *state) for record, state in zip(pairs, states, strict=True)])
     assert told[0].startswith("2 of 3 trials did not become steady")
+
+
+def test_a_loader_of_the_user_s_own_that_no_trial_was_like_is_named_with_the_options_that_make_one() -> None:
+    def loaded(record: TrialRecord, size: int, workers: int) -> TrialRecord:
+        loading = Loading(own_batch_size=size, own_workers=workers)
+        return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, loading=loading))
+
+    records = [loaded(record, 16, 1) for record in trained(asked(seeds=1), FakeLearner())]
+    (told,) = cautions(records)
+    assert told.startswith("The job's own DataLoader has batch_size=16 and num_workers=1, and no trial had both")
+    assert told.endswith("add --batch-size 16 --workers 1.")
+    own = records[0].spec.settings
+    assert cautions([loaded(record, own.batch_size, own.num_workers) for record in records]) == ()

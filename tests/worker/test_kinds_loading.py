@@ -268,6 +268,16 @@ def test_a_stream_that_is_shared_out_may_have_any_number_of_workers(streams: Pat
     assert measure("load", WorkloadSpec(model=f"{streams}:{function}"), num_workers=2).steps > 16
 
 
+@pytest.mark.parametrize(("function", "own"), [("workload", (None, None)), ("with_loader", (2, 0))])
+def test_a_fed_trial_tells_what_the_user_s_own_loader_has(
+    sleeping: str, function: str, own: tuple[int | None, int | None]
+) -> None:
+    model = sleeping.replace(":workload", f":{function}")
+    told = measure("feed", WorkloadSpec(model=model), num_workers=1).loading
+    assert told is not None
+    assert (told.own_batch_size, told.own_workers) == own
+
+
 def test_a_loader_alone_is_told_by_its_intervals_its_start_and_the_size_of_a_batch(sleeping: str) -> None:
     measurement = measure("load", WorkloadSpec(model=sleeping), num_workers=2)
     loading = measurement.loading

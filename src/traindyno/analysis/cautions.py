@@ -25,6 +25,7 @@ def cautions(records: Sequence[TrialRecord]) -> tuple[str, ...]:
         *_other_work(timed),
         *_unsteady(records),
         *_left_out(records),
+        *_own_loader(records),
         *_notes(records),
         *_failures(records),
     )
@@ -94,6 +95,18 @@ def _left_out(records: Sequence[TrialRecord]) -> list[str]:
     were = "example was" if most.bad_examples == 1 else "examples were"
     such_as = "".join(f", such as {name}" for name in most.bad_names[:1])
     return [f"{most.bad_examples:,} {were} left out that could not be read{such_as}."]
+
+
+def _own_loader(records: Sequence[TrialRecord]) -> list[str]:
+    """A loader of the user's own that no trial was like: what it has must be named, or it is not what is compared."""
+    told = [record.measurement.loading for record in records if record.measurement is not None]
+    found = {(each.own_batch_size, each.own_workers) for each in told if each is not None and each.own_batch_size}
+    tried = {(record.spec.settings.batch_size, record.spec.settings.num_workers) for record in records}
+    return [
+        f"The job's own DataLoader has batch_size={size} and num_workers={workers}, and no trial had both: to measure "
+        f"it as it is, add --batch-size {size} --workers {workers}."
+        for size, workers in sorted(found - tried)
+    ]
 
 
 def _notes(records: Sequence[TrialRecord]) -> list[str]:

@@ -60,7 +60,7 @@ class Loading(Record, frozen=True):
     long the step by itself took after its loader had run as before. `worker_cpu_seconds` is what the workers together
     computed per batch. `cached_share` is the share of the data's pages found in the page cache when the clock
     started; of several cold passes, the largest. `most_workers` is how many workers can share the data, where that is
-    limited.
+    limited. `own_batch_size` and `own_workers` are what a loader of the user's own has, whatever the trial had.
     """
 
     start_up_seconds: float | None = None
@@ -81,3 +81,5 @@ class Loading(Record, frozen=True):
     bad_names: tuple[str, ...] = ()
     cached_share: float | None = None
     most_workers: int | None = None
+    own_batch_size: int | None = None
+    own_workers: int | None = None

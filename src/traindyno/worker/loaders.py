@@ -82,6 +82,11 @@ class LoaderSource(OwnLoading):
         return OwnParts(loader.dataset, loader.collate_fn, "loader", epoch, self.examples, others)
 
 
+def own_loader(source: object) -> DataLoader[Any] | None:
+    """The user's loader as it was given, with the settings that trials do not use; null where there is none."""
+    return source.loader if isinstance(source, LoaderSource) else None
+
+
 def dataset_source(dataset: Any) -> DatasetSource:
     """Refuse what has no items to pick or no length; then take it."""
     if isinstance(dataset, DataLoader):

@@ -31,6 +31,7 @@ from traindyno.worker.kinds.bench import set_up, time_resident
 from traindyno.worker.kinds.loads import bad_of, budget_of, disk_note, intervals_of, skipping
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.later_steps import of_later_steps
+from traindyno.worker.loaders import own_loader
 from traindyno.worker.steps import Step, make_fed_step
 from traindyno.worker.timing import Timing, time_block
 
@@ -114,7 +115,7 @@ def _from_loader(spec: TrialSpec, job: Job, device: Device, channel: Channel, sk
         usage, pace = Usage(), pace_of(spec.settings)
         told = _timed(supply, pace, spec, job, device, channel, lambda: usage.begin(supply.flow))
         used, warmth = usage.end(supply.flow), supply.warmth
-    batches = sum(block.steps for block in told.timing.blocks)
+    batches, own = sum(block.steps for block in told.timing.blocks), own_loader(job.source)
     loading = Loading(
         start_up_seconds=start_up_seconds,
         intervals=intervals_of(list(chain.from_iterable(told.waits))),
@@ -122,6 +123,8 @@ def _from_loader(spec: TrialSpec, job: Job, device: Device, channel: Channel, sk
         batch_bytes=batch_bytes,
         worker_cpu_seconds=used.cpu_seconds_per(batches),
         cached_share=warmth.cached_share,
+        own_batch_size=None if own is None else own.batch_size,
+        own_workers=None if own is None else own.num_workers,
     )
     return Fed(told, loading, (*warmth.notes, *disk_note(spec, used.disk_bytes, batches)))
 
