@@ -60,9 +60,7 @@ def enough(facts: LoaderFacts) -> str:
     told = format_percent(share, 0)
     fed = f"{workers} {feed} {told} of what the model can take"
     if share > 1 and told != format_percent(1.0, 0):
-        fed = (
-            f"{workers} {feed} all that the model can take, at {told} of the rate measured with resident data"
-        )
+        fed = f"{workers} {feed} all that the model can take, at {told} of the rate measured with resident data"
     if share >= _FED:
         return f"{capital(fed)}; more would not help."
     if _loader_limits(facts):
