@@ -15,6 +15,7 @@ from traindyno.core.loading import Feed
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import Bench, LoaderRequest
+from traindyno.core.units import format_percent
 from traindyno.search.loader import LoaderSearch
 from traindyno.search.loader_grid import LoaderGrid
 
@@ -52,6 +53,37 @@ def test_a_model_that_is_fed_well_needs_no_more_workers() -> None:
     assert answer.share_of_resident == pytest.approx(1.0, abs=0.03)
     assert said(answer, "of what the model can take; more would not help")
     assert answer.trials <= 4
+
+
+def on_slow_resident_data(record: TrialRecord) -> TrialRecord:
+    """The same trial, of which the step with resident data took a quarter longer."""
+    assert record.measurement is not None
+    told = record.measurement.loading
+    if told is None or told.resident_step_seconds is None:
+        return record
+    slow = msgspec.structs.replace(told, resident_step_seconds=1.25 * told.resident_step_seconds)
+    return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, loading=slow))
+
+
+def test_a_share_above_the_whole_is_told_as_the_table_has_it() -> None:
+    machine = FakeMachine(stages={"decode": 0.1}, step_seconds=0.3, transfer_seconds=0.0)
+    history = [on_slow_resident_data(record) for record in study(machine)]
+    answer = conclude_loader(request(machine), history, usable_cpus=8)
+    assert answer.share_of_resident is not None
+    assert answer.share_of_resident > 1.1
+    whole = format_percent(answer.share_of_resident, 0)
+    assert said(answer, "all that the model can take", f"at {whole} of the rate", "more would not help")
+    assert not said(answer, "100 %")
+
+
+def test_one_process_of_the_settings_that_did_not_become_steady_is_told_of_all() -> None:
+    machine = FakeMachine(stages={"decode": 0.1}, step_seconds=0.3, transfer_seconds=0.0)
+    history = study(machine)
+    last = history[-1]
+    assert last.measurement is not None
+    assert conclude_loader(request(machine), history, usable_cpus=8).steady
+    unsteady = msgspec.structs.replace(last, measurement=msgspec.structs.replace(last.measurement, steady=False))
+    assert not conclude_loader(request(machine), [*history[:-1], unsteady], usable_cpus=8).steady
 
 
 def held_up(record: TrialRecord) -> TrialRecord:

@@ -105,8 +105,25 @@ def test_a_best_that_chance_explains_is_no_news_but_one_far_above_the_end_is() -
 def test_a_diverged_run_names_the_rate_to_try_next() -> None:
     answer = concluded(0.8, 0.1, diverged=True)
     assert answer.diverged
-    assert told(answer, "--lr 0.01")
+    assert told(answer, "no number any more by step 200, when it was next looked at. Lower the rate, to --lr 0.01 say")
     assert not told(answer, "better before")
+
+
+@pytest.mark.parametrize(
+    ("began_finite", "words"),
+    [(False, "no number from the first step on"), (None, "by step 100, when it was next looked at, and may never")],
+)
+def test_where_no_loss_ever_was_a_number_data_and_code_are_to_be_looked_at_and_not_the_rate(
+    began_finite: bool | None, words: str
+) -> None:
+    lost = (evaluation(100, 0.1, math.nan),)
+    answer = concluded(0.1, evaluations=lost, diverged=True, began_finite=began_finite)
+    assert told(answer, words)
+    assert told(answer, "Look for NaN in the data and in what model and loss return")
+    assert not told(answer, "--lr")
+    assert not told(answer, "Diverged")
+    known = concluded(0.1, evaluations=lost, diverged=True, began_finite=True)
+    assert told(known, "Lower the rate, to --lr 0.01 say")
 
 
 def test_a_run_that_only_guesses_is_told_as_such() -> None:

@@ -56,6 +56,21 @@ def test_the_fastest_decoder_is_adopted_unless_one_is_named(store: str) -> None:
     assert loader(store, decoder="torchvision").recommended.decoder == "torchvision"
 
 
+def test_for_data_of_the_user_s_own_no_other_decoder_is_tried(store: str, tmp_path: Path) -> None:
+    job = tmp_path / "job.py"
+    job.write_text("def workload():\n    ...\n")
+    tried: list[str] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, TrialFinished) and event.record.spec.kind == "probe":
+            tried.append(event.record.spec.settings.decoder)
+
+    traindyno.loader(f"{job}:workload", runner="simulated", store=store, on_event=note)
+    assert tried == ["pil"]
+    traindyno.loader(DATA, runner="simulated", store=store, on_event=note)
+    assert tried[1:] == ["pil", "torchvision", "simplejpeg"]
+
+
 def test_the_grid_has_every_cell_once(store: str) -> None:
     answer = loader(store, grid=True, workers=[0, 2], batch_size=[16, 64, 256])
     cells = [(point.batch_size, point.num_workers) for point in answer.grid]

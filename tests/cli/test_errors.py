@@ -88,6 +88,49 @@ def test_an_export_that_cannot_be_written_is_refused_before_anything_is_measured
     assert not (tmp_path / "traindyno.db").exists()
 
 
+def test_a_report_that_has_no_place_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "traindyno-reports").write_text("a file of another's")
+    refused = run(tmp_path, "throughput", "--runner", "simulated")
+    assert refused.returncode == 2
+    assert "reports go to traindyno-reports, which is no folder" in refused.stderr
+    assert "--no-report" in refused.stderr
+    assert not (tmp_path / "traindyno.db").exists()
+    assert run(tmp_path, "throughput", "--runner", "simulated", "--no-report").returncode == 0
+
+
+def test_a_report_whose_folder_cannot_be_written_to_is_refused_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("traindyno.report.exports.tempfile.TemporaryFile", refuse)
+    refused = run(tmp_path, "throughput", "--runner", "simulated")
+    assert refused.returncode == 2
+    assert "Permission denied" in refused.stderr
+    assert "--no-report" in refused.stderr
+
+
+def test_a_report_that_fails_at_the_end_is_told_in_the_document_with_what_to_type(tmp_path: Path) -> None:
+    (tmp_path / "traindyno-reports" / "it.html").mkdir(parents=True)
+    completed = run(tmp_path, "throughput", "--runner", "simulated", "--json", "--name", "it", "--store", "own.db")
+    assert completed.returncode == 0, completed.stderr
+    content = document(completed)
+    assert content["report"] is None
+    (warning,) = [each for each in content["warnings"] if "The report could not be written" in each]
+    assert "it.html is a directory" in warning
+    assert "`traindyno report it --store own.db` writes it" in warning
+
+
+def test_a_report_asked_for_again_whose_place_is_taken_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+    assert run(tmp_path, "throughput", *SIMULATED, "--name", "it").returncode == 0
+    (tmp_path / "traindyno-reports").write_text("a file of another's")
+    refused = run(tmp_path, "report", "it")
+    assert refused.returncode == 1
+    assert "the folder traindyno-reports cannot be made" in refused.stderr
+    assert "name a file for the report" in refused.stderr
+
+
 def test_a_study_that_does_not_exist_is_answered_with_the_nearest_name(tmp_path: Path) -> None:
     assert run(tmp_path, "max-batch", *SIMULATED, "--name", "first-look").returncode == 0
     completed = run(tmp_path, "show", "first-lok")

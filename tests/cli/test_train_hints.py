@@ -60,9 +60,11 @@ CASES = {
     "no classes": (run_of(None, 0.5, 0.31234), request(), "target --batch-size 32,128 --metric loss --value 0.5 "),
     "no classes, once": (run_of(None, 0.31234), request(evaluation_examples=10), "--metric loss --value 0.313 "),
     "no classes, in steps": (run_of(None, 0.5, 0.3), request(steps=90), "--epochs 2"),
-    "diverged": (run_of(0.1, math.nan, diverged=True), request(), "train --model mlp:64"),
-    "no classes and diverged": (run_of(None, math.nan, diverged=True), request(), "--lr 0.01 --epochs 2"),
-    "guessing": (run_of(0.1, 2.3), request(steps=90), "--lr 0.01 --steps 90"),
+    "diverged": (run_of(0.1, math.nan, diverged=True, began_finite=True), request(), "train --model mlp:64"),
+    "no classes and diverged": (run_of(None, 0.5, math.nan, diverged=True), request(), "--lr 0.01 --epochs 2"),
+    "guessing": (run_of(0.1, 2.3), request(), "--lr 0.1 --epochs 20"),
+    "guessing, in steps": (run_of(0.1, 2.3), request(steps=90), "--lr 0.1 --steps 900"),
+    "guessing for long": (run_of(0.1, 2.3, planned_steps=4000), request(epochs=3.0), "--lr 1 --epochs 3"),
     "emulated": (run_of(0.9, 0.5, training_examples=100), request(emulated_devices=4), "--batch-size 16,32"),
 }
 
@@ -89,6 +91,8 @@ def test_the_command_hinted_at_fits_the_run_and_can_be_typed(case: str, tmp_path
         (run_of(0.9, 0.5, training_examples=30, norm_examples=4), request(4)),
         (run_of(None, -3.0, -4.0), request()),
         (run_of(None, math.nan), request()),
+        (run_of(0.1, math.nan, diverged=True, began_finite=False), request()),
+        (run_of(0.1, math.nan, diverged=True), request()),
     ],
 )
 def test_where_no_comparison_could_be_made_none_is_hinted_at(learning: Learning, asked: TrainRequest) -> None:

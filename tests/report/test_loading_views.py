@@ -81,6 +81,15 @@ def test_the_recommended_count_is_marked_and_an_unsteady_one_too() -> None:
     assert [line.split()[0] for line in lines if line.endswith("not steady")] == ["15"]
 
 
+def test_a_recommendation_that_was_not_steady_is_marked_in_its_row_and_where_it_is_told() -> None:
+    text = render_console(loader_document(answer=loader_answer(steady=False)), width=120)
+    recommended = [line.split("recommended")[1] for line in text.splitlines() if "  recommended" in line]
+    assert recommended == ["", ", (!) not steady"]
+    (told,) = [line for line in text.splitlines() if line.startswith("Recommended: ")]
+    assert "(!) not steady" in " ".join(text[text.index(told) :].split())
+    assert "(!)" not in render_console(loader_document()).split("Recommended: ")[1]
+
+
 def test_what_nobody_measured_has_no_column() -> None:
     bare = point(2, 400.0, start_up_seconds=None, p95_batch_seconds=None, longest_batch_seconds=None)
     text = render_console(loader_document(answer=loader_answer(points=(bare,), stages=(), effects=(), cpu_scaling=())))

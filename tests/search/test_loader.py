@@ -10,6 +10,7 @@ from search.fake_device import failed, failure
 from search.fake_loader import FakeMachine, feed_at, loader_template, run_loader
 from traindyno.analysis.loader_budget import LoaderRoom
 from traindyno.analysis.loader_trials import chosen_settings, read_loader_trials
+from traindyno.analysis.probes import LARGER_THAN_DATA
 from traindyno.analysis.worker_choice import worker_counts
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialKind, TrialRecord
@@ -171,6 +172,15 @@ def test_a_probe_that_fails_ends_the_search() -> None:
     first = search(machine).ask([])
     assert first is not None
     assert search(machine).ask([failed(first.spec, failure(Outcome.CRASH))]) is None
+
+
+def test_data_too_few_for_the_batch_are_so_with_every_decoder() -> None:
+    machine = FakeMachine()
+    several = search(machine, decoders=("pil", "torchvision"))
+    first = several.ask([])
+    assert first is not None
+    too_few = failure(Outcome.USER_ERROR, code=LARGER_THAN_DATA, examples_in_data="8")
+    assert several.ask([failed(first.spec, too_few)]) is None
 
 
 def test_decoders_are_compared_by_probes_and_the_fastest_goes_on() -> None:

@@ -60,6 +60,7 @@ def conclude_loader(
         verdicts=(*best_cell(grid), *loader_verdicts(facts), *left_out(request, history, usable_cpus, room)),
         seconds=sum(record.seconds for record in history) if seconds is None else seconds,
         simulated=simulated,
+        steady=_is_steady(findings),
     )
 
 
@@ -85,6 +86,11 @@ def _resident_rate(request: LoaderRequest, findings: LoaderFindings) -> float | 
     """What the model takes where nothing is loaded; null without a model."""
     parts = findings.parts
     return parts.batch_size / parts.step_seconds if parts.step_seconds and request.with_model else None
+
+
+def _is_steady(findings: LoaderFindings) -> bool:
+    """Whether all did from which the rate of the settings comes."""
+    return all(measurement_of(record).steady for record in findings.trials.processes_at(findings.settings))
 
 
 def _trials_of_the_search(trials: LoaderTrials) -> int:

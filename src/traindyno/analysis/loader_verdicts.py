@@ -57,7 +57,10 @@ def enough(facts: LoaderFacts) -> str:
     load, feed = ("load", "feed") if facts.settings.num_workers > 1 else ("loads", "feeds")
     if share is None:
         return f"{capital(workers)} {load} {format_rate(facts.rate)} examples/s{_mostly(facts.stages)}."
-    fed = f"{workers} {feed} {format_percent(min(share, 1.0), 0)} of what the model can take"
+    told = format_percent(share, 0)
+    fed = f"{workers} {feed} {told} of what the model can take"
+    if share > 1 and told != format_percent(1.0, 0):
+        fed = f"{workers} {feed} all that the model can take, at {told} of the rate measured with resident data"
     if share >= _FED:
         return f"{capital(fed)}; more would not help."
     if _loader_limits(facts):

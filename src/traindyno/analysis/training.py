@@ -5,13 +5,14 @@ from collections.abc import Iterator
 
 from traindyno.core.answers import Interval, TrainAnswer
 from traindyno.core.learning import Evaluation, Learning
-from traindyno.core.outcomes import Outcome
+from traindyno.core.outcomes import REMEDIES, Outcome
 from traindyno.core.records import TrialRecord
 from traindyno.core.requests import TrainRequest
 from traindyno.core.units import count_of
 
 TWO_SIDED_95 = 1.959963984540054
 FEW_TO_NORMALISE = 16
+NEVER_FINITE = "Look for NaN in the data and in what model and loss return."
 
 
 def conclude_train(
@@ -74,10 +75,7 @@ def _verdicts(request: TrainRequest, record: TrialRecord, learning: Learning) ->
     if record.outcome is Outcome.INTERRUPTED:
         yield f"Stopped after {learning.steps:,} of {learning.planned_steps:,} steps: this is how far it was."
     if learning.diverged:
-        yield (
-            f"Diverged: the loss was no number any more at step {learning.steps:,}. Lower the rate, to --lr "
-            f"{request.recipe.learning_rate / 10:g} say, or let it rise over --warm-up-epochs."
-        )
+        yield _diverged(request, learning)
     elif learnt_nothing(learning):
         yield "Nothing was learnt: guessing would have been as good. Another rate, or more epochs, may change that."
     elif _may_be_guessing(learning):
@@ -86,6 +84,24 @@ def _verdicts(request: TrainRequest, record: TrialRecord, learning: Learning) ->
         yield from _fallen(learning)
     yield from _normalised(request, learning)
     yield from learning.remarks
+
+
+def was_finite(learning: Learning) -> bool:
+    """Whether any training loss is known to have been a number: then a lower rate may keep it one."""
+    return bool(learning.began_finite) or any(math.isfinite(each.training_loss) for each in learning.evaluations)
+
+
+def _diverged(request: TrainRequest, learning: Learning) -> str:
+    """The loss is looked at now and then, so that the step at which it was lost is not known."""
+    looked_at = f"by step {learning.steps:,}, when it was next looked at"
+    if was_finite(learning):
+        return (
+            f"Diverged: the loss was no number any more {looked_at}. Lower the rate, to --lr "
+            f"{request.recipe.learning_rate / 10:g} say, or let it rise over --warm-up-epochs."
+        )
+    if learning.began_finite is None:
+        return f"The loss was no number {looked_at}, and may never have been one. {REMEDIES[Outcome.NONFINITE]}"
+    return f"The loss was no number from the first step on. {NEVER_FINITE}"
 
 
 def learnt_nothing(learning: Learning) -> bool:

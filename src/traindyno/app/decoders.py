@@ -18,9 +18,14 @@ def host_decoders(bench: Bench) -> tuple[Decoder, ...]:
     return (FIRST_DECODER, "torchvision", *others)
 
 
+def is_encoded(data: str) -> bool:
+    """Whether a source holds images that are decoded here."""
+    return data.removeprefix("memory:").partition(":")[0] in ENCODED
+
+
 def usable_decoders(bench: Bench, data: str, baseline: Settings) -> tuple[Decoder, ...]:
     """All that could decode this data on this device, the baseline's first; that alone where nothing is decoded."""
-    if data.removeprefix("memory:").partition(":")[0] not in ENCODED:
+    if not is_encoded(data):
         return (baseline.decoder,)
     on_gpu: tuple[Decoder, ...] = ("nvjpeg",) if bench.device.startswith("cuda") else ()
     return tuple(dict.fromkeys((baseline.decoder, *host_decoders(bench), *on_gpu)))

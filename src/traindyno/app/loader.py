@@ -12,7 +12,7 @@ from traindyno.analysis.loader_budget import LoaderRoom, refuse_loader
 from traindyno.analysis.loader_expected import expected_rates
 from traindyno.analysis.worker_choice import grid_counts
 from traindyno.app.context import Context
-from traindyno.app.decoders import FIRST_DECODER, host_decoders
+from traindyno.app.decoders import FIRST_DECODER, host_decoders, is_encoded
 from traindyno.app.documents import finished_document
 from traindyno.app.loader_room import RoomyRunner, batch_bytes, loader_room
 from traindyno.app.loader_workload import check_decoder, check_loader, data_of, usable_cpus
@@ -88,8 +88,10 @@ def _search(study: Study, request: LoaderRequest) -> LoaderAnswer:
 
 
 def _decoders(request: LoaderRequest) -> tuple[Decoder, ...]:
-    """The one asked for, or those that run on the host here."""
-    return host_decoders(request.bench) if request.decoder is None else (request.decoder,)
+    """The one asked for, or those that run on the host here; the first alone where nothing is decoded by us."""
+    if request.decoder is not None:
+        return (request.decoder,)
+    return host_decoders(request.bench) if is_encoded(request.workload.data) else (FIRST_DECODER,)
 
 
 def _nothing_measured(study: Study, request: LoaderRequest, template: TrialSpec, room: LoaderRoom) -> TraindynoError:

@@ -7,23 +7,29 @@ import msgspec
 
 from traindyno.analysis.commands import device_words, settings_words, workload_words
 from traindyno.analysis.recipe_words import recipe_words
-from traindyno.analysis.training import learnt_nothing
+from traindyno.analysis.training import learnt_nothing, was_finite
 from traindyno.core.learning import Learning, NoisePlan, Recipe
 from traindyno.core.requests import Bench, TrainRequest
 from traindyno.report.reproduce import request_command
 
 LARGER = 4
 """The next question is what a batch so many times as large would cost."""
-LOWER_RATE = 10
+STEEP = 10
+"""The rate, or the length, of another try is so many times as large or as small."""
+FEW_STEPS = 1000
+"""A run of fewer that learnt nothing may only have been too short."""
 
 
 def next_command(request: TrainRequest, asked: Bench, learning: Learning) -> str | None:
-    """After a run that learnt nothing the same at a lower rate, else a comparison of batch sizes; null if none can be.
+    """After a run without success the same with another recipe, else a comparison of batch sizes; null if none can be.
 
-    `asked` is the bench as the user described it.
+    Where the loss never was a number no recipe helps. `asked` is the bench as the user described it.
     """
-    if learning.diverged or learnt_nothing(learning):
-        return _at_lower_rate(request, asked)
+    if learning.diverged:
+        return _once_more(request, asked, _with_rate(request.recipe, 1 / STEEP)) if was_finite(learning) else None
+    if learnt_nothing(learning):
+        few = learning.planned_steps < FEW_STEPS
+        return _once_more(request, asked, _longer(request.recipe) if few else _with_rate(request.recipe, STEEP))
     if (sizes := _sizes(request, learning)) is None:
         return None
     if learning.evaluations[-1].accuracy is not None:
@@ -34,9 +40,18 @@ def next_command(request: TrainRequest, asked: Bench, learning: Learning) -> str
     return _command("target", request, asked, sizes, _in_epochs(request, learning), aim)
 
 
-def _at_lower_rate(request: TrainRequest, asked: Bench) -> str:
+def _with_rate(recipe: Recipe, factor: float) -> Recipe:
+    return msgspec.structs.replace(recipe, learning_rate=float(f"{recipe.learning_rate * factor:.12g}"))
+
+
+def _longer(recipe: Recipe) -> Recipe:
+    if recipe.steps is not None:
+        return msgspec.structs.replace(recipe, steps=STEEP * recipe.steps)
+    return msgspec.structs.replace(recipe, epochs=float(f"{STEEP * recipe.epochs:.12g}"))
+
+
+def _once_more(request: TrainRequest, asked: Bench, recipe: Recipe) -> str:
     """In folders of its own: those of the first run are in use."""
-    recipe = msgspec.structs.replace(request.recipe, learning_rate=request.recipe.learning_rate / LOWER_RATE)
     return request_command(
         msgspec.structs.replace(request, recipe=recipe, bench=asked, checkpoints=None, tensorboard=None)
     )

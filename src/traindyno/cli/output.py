@@ -56,16 +56,21 @@ class Output:
     verbose: bool
     exporter: "Exporter"
     report_folder: Path | None = None
+    store_option: str = ""
 
     @classmethod
     def take(cls, values: dict[str, Any], store: str) -> "Output":
         """Remove the output options from the parsed values; check that every file can be written."""
+        from traindyno.app.context import store_option
         from traindyno.app.library import report_folder
-        from traindyno.report.exports import Exporter
+        from traindyno.report.exports import Exporter, check_report_folder
 
         exporter = Exporter.prepare({name: values.pop(f"export_{name}", None) for name in (*FORMATS, "toml")})
         folder = None if values.pop("no_report", True) else report_folder(store)
-        return cls(values.pop("as_json"), values.pop("quiet"), values.pop("verbose"), exporter, folder)
+        if folder is not None:
+            check_report_folder(folder)
+        shown = (values.pop("as_json"), values.pop("quiet"), values.pop("verbose"))
+        return cls(*shown, exporter, folder, store_option(store))
 
     def deliver(self, document: Document) -> int:
         """Export, print, and return the exit code. What the loss of a machine left unmeasured was asked for."""
@@ -102,10 +107,15 @@ class Output:
         with_report = msgspec.structs.replace(document, report=str(path), answer=_naming(document.answer, path))
         try:
             write_report(with_report, path)
-        except (OSError, TraindynoError) as error:
-            click.secho(f"warning: the report could not be written: {error}", fg="yellow", err=True)
-            return document
+        except TraindynoError as error:
+            return msgspec.structs.replace(
+                document, warnings=(*document.warnings, self._without_report(error, document))
+            )
         return with_report
+
+    def _without_report(self, error: TraindynoError, document: Document) -> str:
+        again = f"traindyno report {document.study}{self.store_option}"
+        return f"The report could not be written: {error.message}. When that is mended, `{again}` writes it."
 
     def _print(self, document: Document) -> None:
         from traindyno.report.renderers.console import render_console, render_console_notes
@@ -129,7 +139,13 @@ def _naming(answer: Any, report: Path) -> Any:
 def write_report(document: Document, path: Path) -> None:
     from traindyno.report.exports import Exporter
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TraindynoError(
+            f"the folder {path.parent} cannot be made: {error.strerror}",
+            "move away what stands in its place, or name a file for the report",
+        ) from error
     Exporter.prepare({"html": path}).write(document)
 
 

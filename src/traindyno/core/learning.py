@@ -89,7 +89,8 @@ class Learning(Record, frozen=True):
     A run that `diverged` lost its numbers; its last evaluation is of what was left. `reached` is the evaluation that
     met the target first, of two in a row; null where none did or none was asked for. `resumed_from` are the steps at
     which the run went on from a checkpoint. A `pruned` run was ended early as clearly behind others. `remarks` are
-    sentences on what it was made with, none of them a warning.
+    sentences on what it was made with, none of them a warning. `began_finite` says whether the loss of the very first
+    step was a number; null where that is not known.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -109,6 +110,7 @@ class Learning(Record, frozen=True):
     resumed_from: tuple[int, ...] = ()
     pruned: bool = False
     remarks: tuple[str, ...] = ()
+    began_finite: bool | None = None
 
 
 class NoisePlan(Record, frozen=True):

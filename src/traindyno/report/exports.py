@@ -101,6 +101,22 @@ def check_file(path: Path, usual_name: str) -> None:
     _check_writable(path.resolve())
 
 
+def check_report_folder(folder: Path) -> None:
+    """Whether reports can be written later beside the store, into a folder that may not be there yet."""
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise UsageError(
+            f"reports go to {folder}, which is no folder", "move it away, or leave the report away with --no-report"
+        )
+    place = folder if folder.is_dir() else folder.parent
+    try:
+        if place.is_dir():
+            _check_writable(place.resolve() / "report.html")
+    except UsageError as error:
+        raise UsageError(
+            f"reports go to {folder}, but {error.message}", f"{error.hint}, or leave the report away with --no-report"
+        ) from error
+
+
 def _check_ending(target: Target) -> None:
     ending = target.path.suffix.lower()
     others = [form for form, renderer in RENDERERS.items() if ending in renderer.endings]

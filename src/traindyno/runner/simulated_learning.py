@@ -79,6 +79,7 @@ def simulate_learning(profile: Profile, spec: TrialSpec, step_seconds: float, ch
         reached=evaluations[-2] if step != broken and _is_reached(pace, evaluations) else None,
         diverged=step == broken,
         pruned=step not in (broken, pace.planned_steps) and not _is_reached(pace, evaluations),
+        began_finite=True,
     )
 
 

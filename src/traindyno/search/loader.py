@@ -65,7 +65,7 @@ class LoaderSearch:
 
     def ask(self, history: Sequence[TrialRecord]) -> Proposal | None:
         records = [record for record in history if record.spec.workload == self._template.workload]
-        if any(record.outcome.stops_study and counts_for_something(record) for record in records):
+        if any(_is_users(record) for record in records):
             return None
         trials = read_loader_trials(records, self._template.settings.batch_size, self._with_model)
         found = self._probe(trials) or self._after_probe(trials)
@@ -176,6 +176,11 @@ class LoaderSearch:
     def _trial(self, trials: LoaderTrials, workers: int, kind: TrialKind, cpus: int | None = None) -> TrialSpec:
         feed = Feed(supply="loader", cpus=cpus)
         return msgspec.structs.replace(self._template, kind=kind, settings=self._settings(trials, workers), feed=feed)
+
+
+def _is_users(record: TrialRecord) -> bool:
+    """Whether code or data must be mended first: what a probe cannot be made with, no other decoder makes good."""
+    return record.outcome.stops_study and (record.spec.kind == "probe" or counts_for_something(record))
 
 
 def _decodes(probe: TrialRecord) -> bool:

@@ -113,6 +113,15 @@ def with_own_loss() -> Workload:
     return _workload(perceptron, loss=nn.CrossEntropyLoss())
 
 
+def without_numbers() -> Workload:
+    """A loss that divides by nothing."""
+
+    def empty_mean(scores: Tensor, targets: Tensor) -> Tensor:
+        return scores.sum() * float("nan")
+
+    return _workload(perceptron, loss=empty_mean)
+
+
 class SilentChannel(Channel):
     """Keeps what it was told."""
 

@@ -60,6 +60,17 @@ def test_a_run_that_goes_on_has_the_evaluations_of_one_that_was_never_stopped():
     assert resumed.blocks == whole.blocks
 
 
+def test_a_run_that_goes_on_remembers_whether_its_first_loss_was_a_number():
+    course, keeper = Clockwork(planned_steps=20), Keeper()
+    loop_of(course, keeper, ends_after=6).run(Story())
+    ((_, kept),) = keeper.between
+    lost = loop_of(Clockwork(planned_steps=20, nonfinite_from=1), keeper).run(Story())
+    course.nonfinite_from = 7
+    resumed = loop_of(course, keeper).run(kept)
+    assert (lost.began_finite, kept.began_finite, resumed.began_finite) == (False, True, True)
+    assert resumed.diverged
+
+
 @pytest.mark.parametrize("ends_after", [1, 3, 6])
 def test_a_run_that_goes_on_in_another_process_does_not_pay_for_a_first_step_twice(ends_after):
     course, keeper = Slow(planned_steps=20), Keeper()

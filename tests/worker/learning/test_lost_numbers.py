@@ -31,6 +31,13 @@ def test_a_training_example_that_is_no_number_is_an_error_of_the_data_with_the_s
 def test_a_rate_far_too_high_on_good_data_has_diverged():
     learning = learnt(spec_of(recipe=Recipe(learning_rate=1e30, epochs=20, schedule="constant"))).learning
     assert learning.diverged
+    assert learning.began_finite
+
+
+def test_a_loss_that_never_is_a_number_is_told_apart_from_one_that_was_lost():
+    learning = learnt(spec_of("without_numbers")).learning
+    assert learning.diverged
+    assert learning.began_finite is False
 
 
 def test_an_evaluation_example_that_is_no_number_is_noted_and_training_goes_on():

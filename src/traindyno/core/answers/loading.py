@@ -84,6 +84,7 @@ class LoaderAnswer(Record, frozen=True):
     verdicts: tuple[str, ...] = ()
     seconds: float = 0.0
     simulated: bool = False
+    steady: bool = True
 
 
 class StallRun(Record, frozen=True):

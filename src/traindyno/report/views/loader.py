@@ -5,6 +5,7 @@ from traindyno.report.charts.loader import loader_chart
 from traindyno.report.conditions import brings_own_data, run_settings, setting_words
 from traindyno.report.view import Adoption, Headline, Number, Sheet, Table, View
 from traindyno.report.views.loader_tables import (
+    UNSTEADY,
     cpus_table,
     effects_table,
     grid_tables,
@@ -41,7 +42,7 @@ def title(document: Document) -> str:
 def headline(document: Document) -> Headline:
     answer: LoaderAnswer = document.answer
     beside = [
-        ("throughput", f"{rate_interval(answer.examples_per_second, answer.ci95)} examples/s"),
+        ("throughput", f"{_speed(answer)}{_mark(answer)}"),
         *([("of resident data", share(answer.share_of_resident))] if answer.share_of_resident is not None else []),
         ("start-up", duration(answer.start_up_seconds)),
         *_knobs(answer.recommended),
@@ -64,9 +65,8 @@ def tables(document: Document) -> tuple[Table, ...]:
 
 def conclusion(document: Document) -> tuple[str, ...]:
     answer: LoaderAnswer = document.answer
-    speed = f"{rate_interval(answer.examples_per_second, answer.ci95)} examples/s"
     of_resident = "" if answer.share_of_resident is None else f", {share(answer.share_of_resident)} of resident data"
-    first = f"Recommended: {settings_words(answer.recommended)}: {speed}{of_resident}"
+    first = f"Recommended: {settings_words(answer.recommended)}: {_speed(answer)}{of_resident}{_mark(answer)}"
     others = (_start_up(answer), _bad(answer))
     return (first, *(line for line in others if line is not None))
 
@@ -109,6 +109,14 @@ def adoptions(document: Document) -> tuple[Adoption, ...]:
             own_data=brings_own_data(document, workload.get("model") or ""),
         ),
     )
+
+
+def _speed(answer: LoaderAnswer) -> str:
+    return f"{rate_interval(answer.examples_per_second, answer.ci95)} examples/s"
+
+
+def _mark(answer: LoaderAnswer) -> str:
+    return "" if answer.steady else f" {UNSTEADY}"
 
 
 def _knobs(settings: LoaderSettings) -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ from traindyno.report.wording import (
 )
 
 Cell = Callable[[WorkerPoint], str]
+UNSTEADY = "(!) not steady"
 
 WORKERS = Column(heading="workers")
 RATE = Column(heading="throughput", unit="examples per second", narrow="throughput\n(examples/s)")
@@ -136,7 +137,10 @@ def is_recommended(answer: LoaderAnswer, point: WorkerPoint) -> bool:
 
 
 def _note(answer: LoaderAnswer, point: WorkerPoint) -> str:
-    notes = ("recommended" if is_recommended(answer, point) else "", "" if point.steady else "not steady")
+    """The recommended row stands for all processes of its settings, of which it shows the first."""
+    recommended = is_recommended(answer, point)
+    steady = point.steady and (answer.steady or not recommended or point.end_to_end != answer.end_to_end)
+    notes = ("recommended" if recommended else "", "" if steady else UNSTEADY)
     return ", ".join(note for note in notes if note)
 
 

@@ -112,4 +112,5 @@ def _learning(course: Course, story: Story, checkpoints: Checkpoints | None) -> 
         resumed_from=story.resumed_from,
         pruned=story.pruned,
         remarks=course.remarks,
+        began_finite=story.began_finite,
     )

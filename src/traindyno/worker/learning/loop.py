@@ -49,12 +49,15 @@ class Loop:
         self._checks = Checks(course.processes)
         self._first_step_seconds: float | None = None
         self._has_evaluated = False
+        self._began_finite: bool | None = None
 
     def run(self, story: Story) -> Story:
         """Go on from what was done before, if anything was."""
         while not self._over(story):
             goal, first = self._next_evaluation(), self._course.step_count
             story = story.grown(*self._stretch(goal, story.usual_step_seconds), self._first_step_seconds)
+            if first == 0:
+                story = msgspec.structs.replace(story, began_finite=self._began_finite)
             if not math.isfinite(story.pending_loss):
                 check_batches(self._course, first)
             ends = self._ends()
@@ -113,6 +116,7 @@ class Loop:
         self._course.channel.phase(FIRST_STEP)
         loss = self._course.step().reshape(())
         self._course.device.synchronize()
+        self._began_finite = math.isfinite(self._course.processes.total(loss).item())
         seconds = self._clock() - start
         self._course.channel.phase(LEARNING)
         return loss, seconds

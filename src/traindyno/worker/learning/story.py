@@ -16,7 +16,7 @@ class Story(Record, frozen=True):
     `blocks` are the stretches between evaluations by the training clock, which stands still while anything else is
     done. `first_step_seconds` are part of the first stretch. `pending` are steps since the last evaluation, of a run
     that was kept between two, and `pending_loss` is the sum of their losses. A `pruned` run has missed a
-    floor, and is over.
+    floor, and is over. `began_finite` says whether the loss of the run's first step was a number.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -28,6 +28,7 @@ class Story(Record, frozen=True):
     resumed_from: tuple[int, ...] = ()
     pending: Block | None = None
     pending_loss: float = 0.0
+    began_finite: bool | None = None
 
     @property
     def seconds(self) -> float:
