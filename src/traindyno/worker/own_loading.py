@@ -16,12 +16,13 @@ from traindyno.core.loading import Depth
 from traindyno.core.records import Settings
 from traindyno.worker.batches import check_size, guarded, to_device
 from traindyno.worker.data.bad import SkippedExamples
+from traindyno.worker.data.flow import bytes_from_disk
 from traindyno.worker.data.loading import Endless, make_loader
 from traindyno.worker.data.sampling import EndlessBatches
 from traindyno.worker.data.sharing import Sharing, not_shared, passes_over_all
 from traindyno.worker.data.staged import Clock, Laps, Stages
 from traindyno.worker.data.stopwatch import Stopwatch
-from traindyno.worker.data.warmth import Alive, Warmth, bytes_from_disk, make_cold
+from traindyno.worker.data.warmth import Alive, Warmth, make_cold
 
 Epoch = Callable[[int], Iterable[int]]
 

@@ -107,9 +107,7 @@ class Flow:
 
     def bytes_from_disk(self) -> int | None:
         """What the workers had to fetch from storage so far; null where the kernel does not tell."""
-        with contextlib.suppress(psutil.Error, AttributeError, OSError):
-            return int(sum(worker.io_counters().read_bytes for worker in self._workers or [psutil.Process()]))
-        return None
+        return bytes_from_disk(self._workers)
 
     def close(self) -> None:
         self._end_workers()
@@ -151,6 +149,13 @@ class Flow:
             self._processes, self._workers = list(new), []
             with contextlib.suppress(psutil.NoSuchProcess):
                 self._workers = [psutil.Process(process.pid) for process in new]
+
+
+def bytes_from_disk(processes: Sequence[psutil.Process] = ()) -> int | None:
+    """What these processes, or else this one, had to fetch from storage so far; null where the kernel does not tell."""
+    with contextlib.suppress(psutil.Error, AttributeError, OSError):
+        return int(sum(process.io_counters().read_bytes for process in processes or [psutil.Process()]))
+    return None
 
 
 def dropping(take: Callable[[], Any]) -> Callable[[], None]:

@@ -5,8 +5,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import psutil
-
 from traindyno.core.units import format_bytes
 from traindyno.machine.memory import host_memory
 from traindyno.worker.data.bad import BadExampleError
@@ -32,13 +30,6 @@ class Warmth:
     cached_share: float | None = None
     notes: tuple[str, ...] = ()
     drawn: int | None = None
-
-
-def bytes_from_disk() -> int | None:
-    """What this process had to fetch from storage so far; null where the kernel does not tell."""
-    with contextlib.suppress(psutil.Error, AttributeError, OSError):
-        return int(psutil.Process().io_counters().read_bytes)
-    return None
 
 
 def make_cold(paths: Sequence[str]) -> Warmth:
