@@ -42,3 +42,17 @@ def test_workers_that_start_anew_are_looked_at_anew() -> None:
     sharing.begin()
     for value in (1.0, 2.0, 3.0):
         sharing.look_at(torch.full((2,), value))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.bool, torch.uint8, torch.complex64, torch.int64])
+def test_tensors_of_every_kind_can_be_compared(dtype: torch.dtype) -> None:
+    with pytest.raises(DoesNotApplyError):
+        sharing = Sharing(2)
+        for value in (1, 1, 0):
+            sharing.look_at({"inputs": torch.full((4, 3), value, dtype=dtype).t(), "sizes": torch.zeros(0)})
+
+
+def test_sparse_tensors_are_passed_over() -> None:
+    sharing = Sharing(2)
+    for _ in range(3):
+        sharing.look_at(torch.eye(3).to_sparse())

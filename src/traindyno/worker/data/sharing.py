@@ -3,6 +3,7 @@
 import hashlib
 from typing import Any
 
+import torch
 from torch.utils.data import get_worker_info
 
 from traindyno.worker.batches import tensors_in
@@ -54,9 +55,10 @@ def passes_over_all(items: int, examples: int | None) -> int | None:
 
 
 def _digest(batch: Any) -> bytes:
-    """Of a batch without tensors nothing can be told: it is like all others."""
+    """A batch without tensors, or with sparse ones alone, is like all others: nothing can be told of it."""
     told = hashlib.blake2b(digest_size=16)
     for tensor in tensors_in(batch):
-        flat = tensor.detach().reshape(-1)
-        told.update(flat[: max(1, LOOKED_AT_BYTES // max(1, flat.element_size()))].cpu().numpy().tobytes())
+        if tensor.layout == torch.strided and not tensor.is_quantized:
+            begin = tensor.detach().reshape(-1)[: LOOKED_AT_BYTES // tensor.element_size()]
+            told.update(begin.cpu().contiguous().view(torch.uint8).numpy().tobytes())
     return told.digest()
