@@ -9,11 +9,18 @@ from traindyno.app.sources import hash_source
 from traindyno.core.errors import UsageError
 
 
-@pytest.mark.parametrize("suffix", [":job", ""])
-def test_a_file_is_known_by_its_content(tmp_path: Path, suffix: str) -> None:
+def test_a_file_is_known_by_its_content(tmp_path: Path) -> None:
     path = tmp_path / "job.py"
     path.write_bytes(b"print()")
-    assert hash_source(f"{path}{suffix}") == hashlib.sha256(b"print()").hexdigest()
+    assert hash_source(f"{path}:job") == hashlib.sha256(b"print()").hexdigest()
+
+
+@pytest.mark.parametrize("suffix", ["", ":"])
+def test_a_file_without_a_function_is_refused_before_anything_runs(tmp_path: Path, suffix: str) -> None:
+    (path := tmp_path / "job.py").write_text("")
+    with pytest.raises(UsageError, match="names a file but no function in it") as raised:
+        hash_source(f"{path}{suffix}")
+    assert raised.value.hint == f"write {path}:FUNCTION"
 
 
 def test_a_changed_file_has_another_fingerprint(tmp_path: Path) -> None:

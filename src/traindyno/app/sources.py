@@ -20,11 +20,14 @@ def hash_source(model: str) -> str | None:
         return None
     path = Path(model[: model.rindex(".py") + len(".py")]).expanduser()
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        content = path.read_bytes()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise UsageError(f"there is no file {path}", "give its path relative to the folder you are in") from None
     except PermissionError:
         raise UsageError(f"the file {path} cannot be read", "check its permissions") from None
+    if not _function(model).removeprefix(":"):
+        raise UsageError(f"{model} names a file but no function in it", f"write {model.removesuffix(':')}:FUNCTION")
+    return hashlib.sha256(content).hexdigest()
 
 
 def check_named_again(workload: WorkloadSpec, named_again: NamedAgain) -> None:
