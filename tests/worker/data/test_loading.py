@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
 
 from traindyno.core.errors import TraindynoError, UsageError
+from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Settings
 from traindyno.worker.data.flow import Flow
 from traindyno.worker.data.loading import UnpicklableError
@@ -305,6 +306,25 @@ def test_a_worker_that_ends_while_others_are_started_is_explained_by_what_torch_
     ended = flow_of(TEN).explain(RuntimeError(f"DataLoader worker (pid 4321) {told}"))
     assert isinstance(ended, WorkerEndedError)
     assert message in str(ended)
+
+
+def test_a_worker_that_ends_while_the_others_are_shut_down_hides_no_explanation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = RuntimeError("DataLoader worker (pid 4321) exited unexpectedly with exit code 3. Details are lost")
+    flow, closed = flow_of(TEN), []
+
+    def end_workers() -> None:
+        closed.append(True)
+        if len(closed) == 1:
+            raise told
+
+    monkeypatch.setattr(flow, "_end_workers", end_workers)
+    monkeypatch.setattr(flow, "_processes", [None, None])
+    monkeypatch.setattr(flow, "_ending", lambda code, wait_seconds: WorkerEndedError(f"code {code}", Outcome.CRASH))
+    with pytest.raises(WorkerEndedError, match="code 3"), flow:
+        raise told
+    assert len(closed) == 2
 
 
 def test_an_error_of_the_data_is_no_workers_end() -> None:

@@ -34,11 +34,19 @@ class Flow:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Leave with what ended a worker, if that is why we leave."""
+        """Leave with what ended a worker, if that is why we leave.
+
+        torch tells of every worker that ends, and may do so of the next one while we close.
+        """
         ended = self.explain(error) if isinstance(error, Exception) else None
-        self.close()
-        if ended is not None:
-            raise ended from error
+        if ended is None:
+            self.close()
+            return
+        for _ in range(1 + len(self._processes)):
+            with contextlib.suppress(RuntimeError):
+                self.close()
+                break
+        raise ended from error
 
     def start(self) -> tuple[float, Any]:
         """Start the workers; seconds from asking for the first batch to having it, and the batch."""
