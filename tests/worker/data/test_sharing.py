@@ -54,6 +54,13 @@ def test_tensors_of_every_kind_can_be_compared(dtype: torch.dtype) -> None:
         sharing.look_at({"inputs": other, "sizes": torch.zeros(0)})
 
 
+def test_batches_that_only_begin_alike_are_different() -> None:
+    sharing, padded = Sharing(2), torch.zeros(3, 400_000)
+    padded[:, 200_000:] = torch.arange(1, 4).unsqueeze(1)
+    for batch in padded:
+        sharing.look_at(batch)
+
+
 def test_sparse_tensors_are_passed_over() -> None:
     sharing = Sharing(2)
     for _ in range(3):
