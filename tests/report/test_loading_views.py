@@ -274,3 +274,21 @@ def test_waiting_that_adds_up_to_more_than_the_step_is_drawn_within_it() -> None
     rows = [row for part in chart_of(document)["datasets"].values() for row in part if row.get("run") == "warm"]
     assert max(row["end"] for row in rows if "part" in row) == pytest.approx(104)
     assert "84 % (± over 100 %)" in render_console(document, width=100)
+
+
+@pytest.mark.parametrize(
+    ("interval", "shown"),
+    [((-1.4, 0.9), "none shown 0 % (± over 100 %)"), ((-0.2, 0.0), "none shown 0 % (-20 to 0 %)")],
+)
+def test_a_loss_below_nothing_that_may_be_noise_is_none(interval: tuple[float, float], shown: str) -> None:
+    causes = (StallCause(cause="transfer", exposed_seconds=-0.05, exposed_share=-0.5, ci95=interval),)
+    drawn = render_console(stalls_document(answer=stalls_answer(causes=causes)), width=100)
+    assert shown in " ".join(drawn.split())
+    assert "-50 %" not in drawn
+
+
+def test_a_loss_that_is_surely_below_nothing_keeps_its_number() -> None:
+    causes = (StallCause(cause="transfer", exposed_seconds=-0.05, exposed_share=-0.5, ci95=(-0.6, -0.4)),)
+    drawn = render_console(stalls_document(answer=stalls_answer(causes=causes)), width=100)
+    assert "-50.0 ms" in drawn
+    assert "-50 %" in drawn

@@ -183,12 +183,18 @@ def _causes_table(answer: StallsAnswer) -> tuple[Table, ...]:
 def _cause_row(cause: StallCause) -> Row:
     cells = (
         words(cause.cause),
-        signed_duration(cause.exposed_seconds),
-        f"{share(cause.exposed_share)} ({_spread(cause)})",
+        *_lost(cause),
         duration(cause.hidden_seconds) if cause.hidden_seconds else "",
     )
     bar = cause.exposed_share if known(cause.exposed_share) else None
     return Row(cells=cells, bar=bar)
+
+
+def _lost(cause: StallCause) -> tuple[str, str]:
+    """What is lost, and its share. Less than nothing, where nothing is possible, is the noise of two runs."""
+    if cause.exposed_seconds < 0 <= cause.ci95[1]:
+        return "none shown", f"0 % ({_spread(cause)})"
+    return signed_duration(cause.exposed_seconds), f"{share(cause.exposed_share)} ({_spread(cause)})"
 
 
 def _spread(cause: StallCause) -> str:
