@@ -54,6 +54,11 @@ def test_a_promise_that_was_simulated_or_not_confirmed_is_named() -> None:
     )
 
 
+def test_a_promise_of_a_busy_machine_is_named() -> None:
+    told = verified(FASTER, promised_speedup=2.0, promise_others_cpu_share=0.75).verdicts
+    assert told[1:] == ("The promise is of a busy machine: other programs took up to 75 % of its CPUs meanwhile.",)
+
+
 @pytest.mark.parametrize(
     ("speedup", "ci95", "holds"),
     [(0.93, (0.91, 0.95), True), (0.8, (0.78, 0.82), False), (0.88, (0.8, 0.96), None)],

@@ -72,6 +72,7 @@ FILES = st.builds(
     study=st.none() | TEXTS,
     objective=st.none() | st.sampled_from(["throughput", "time-to-accuracy"]),
     learning_gain=st.none() | GAINS,
+    others_cpu_share=st.none() | st.floats(0, 1),
 )
 
 
@@ -257,6 +258,11 @@ def test_a_baseline_by_hand_takes_batch_and_data_from_the_file() -> None:
         ("batch_size = true", "batch_size cannot be true", "write batch_size = N, a whole number from 1"),
         ("pin_memory = 1", "pin_memory cannot be 1", "write pin_memory = true or false"),
         ("pin_memory = 2026-01-01", 'pin_memory cannot be "2026-01-01"', "write pin_memory = true or false"),
+        (
+            "[gain]\nothers_cpu_share = 75.0",
+            "an others_cpu_share of 75.0 cannot be",
+            "write a share of all CPUs, such as 0.3",
+        ),
         ("[gain]\nci95 = [1.0]", "ci95 cannot be [1.0]", "write ci95 = [LOW, HIGH], two numbers"),
         ("batch_size = 8\n[settings]\nbatch_size = 8", "batch_size at its top and in [settings]", "write it once"),
         ("[baseline]\nnum_workers = 1", "data is missing", 'add a line such as data = "folder:PATH"'),

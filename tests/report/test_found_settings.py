@@ -4,7 +4,22 @@ import msgspec
 
 from report.find_documents import find_answer, find_document
 from traindyno.core.records import WorkloadSpec
+from traindyno.core.settings_file import format_settings_file, parse_settings_file
 from traindyno.report.found_settings import found_snippets, settings_file_of
+
+
+def test_the_settings_file_says_that_other_programs_ran_beside_its_trials() -> None:
+    quiet, busy, meant = (
+        {"other_cpu_share": 0.02},
+        {"other_cpu_share": 0.75},
+        {"other_cpu_share": 0.9, "runs_beside": 1},
+    )
+    trials = tuple({"conditions": conditions} for conditions in (quiet, busy, meant))
+    disturbed = format_settings_file(settings_file_of(find_document(trials=trials)))
+    assert "# A BUSY MACHINE: other programs took up to 75 % of its CPUs meanwhile." in disturbed.splitlines()
+    assert parse_settings_file(disturbed, "busy.toml").others_cpu_share == 0.75
+    for alone in (({"conditions": quiet},), ({"conditions": meant},), ({},), ()):
+        assert "others_cpu_share" not in format_settings_file(settings_file_of(find_document(trials=alone)))
 
 
 def test_the_settings_file_and_the_code_have_the_image_size_of_the_trials() -> None:

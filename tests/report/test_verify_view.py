@@ -116,6 +116,7 @@ def test_a_doubtful_promise_is_named() -> None:
 
 def test_what_the_file_promised_is_no_option_of_the_command_that_runs_it_again() -> None:
     request = {**(verify_document().request or {}), "promise_confirmed": False, "promise_simulated": True}
+    request["promise_others_cpu_share"] = 0.75
     command = reproduce_command(verify_document(request=request))
     assert command is not None
     assert "promise" not in command

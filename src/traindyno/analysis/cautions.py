@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from traindyno.analysis.probes import larger_than_data
 from traindyno.core.machine import POWER_CAP
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import TrialRecord
+from traindyno.core.records import Conditions, TrialRecord
 from traindyno.core.units import count_of, format_percent
 
 LOOKS_STEADY = ("speed", "load", "feed", "pair", "anatomy", "scale")
@@ -59,13 +59,21 @@ def _foreign(records: Sequence[TrialRecord]) -> list[str]:
     return [f"{most} other process(es) used the GPU while it was measured."] if most else []
 
 
-def _other_work(records: Sequence[TrialRecord]) -> list[str]:
+def others_cpu_share(conditions: Iterable[Conditions]) -> float | None:
+    """The most of the CPUs that others took beside any trial, if that is worth a word."""
+    return max((each.other_cpu_share or 0.0 for each in conditions if _is_disturbed(each)), default=None)
+
+
+def _is_disturbed(conditions: Conditions) -> bool:
     """Runs that others of the same study have in hand beside it are meant to be there."""
-    alone = [record for record in records if not record.conditions.runs_beside]
-    beside = [record for record in alone if (record.conditions.other_cpu_share or 0.0) >= BUSY_FROM]
-    if not beside:
+    return not conditions.runs_beside and (conditions.other_cpu_share or 0.0) >= BUSY_FROM
+
+
+def _other_work(records: Sequence[TrialRecord]) -> list[str]:
+    beside = [record for record in records if _is_disturbed(record.conditions)]
+    most = others_cpu_share(record.conditions for record in beside)
+    if most is None:
         return []
-    most = max(record.conditions.other_cpu_share or 0.0 for record in beside)
     on_cpu = any(record.spec.settings.device == "cpu" for record in beside)
     slows = "threads that wait for one another then slow down many times over" if on_cpu else BESIDE_A_GPU
     return [

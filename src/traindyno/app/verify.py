@@ -76,6 +76,7 @@ def verify_request(
         promised_ci95=file.speedup_ci95,
         promise_confirmed=file.confirmed,
         promise_simulated=file.simulated,
+        promise_others_cpu_share=file.others_cpu_share,
         repeats=repeats,
         trial_seconds=trial_seconds,
         file=path,

@@ -233,7 +233,8 @@ class VerifyRequest(Record, frozen=True, tag_field="command", tag="verify"):
     """Two ways to train the same workload, and what the second was promised to gain; `file` says where that stands.
 
     `promise_confirmed` is false where the promise rests on single processes, `promise_simulated` true where it was not
-    measured at all. `data` is what was said of where the file's data lies here.
+    measured at all; `promise_others_cpu_share` is what other programs took of the CPUs meanwhile. `data` is what was
+    said of where the file's data lies here.
     """
 
     workload: WorkloadSpec
@@ -244,6 +245,7 @@ class VerifyRequest(Record, frozen=True, tag_field="command", tag="verify"):
     promised_ci95: tuple[float, float] | None = None
     promise_confirmed: bool | None = None
     promise_simulated: bool | None = None
+    promise_others_cpu_share: float | None = None
     repeats: int = 5
     trial_seconds: float = 3.0
     file: str | None = None

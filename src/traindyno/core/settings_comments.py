@@ -6,6 +6,7 @@ import msgspec
 
 from traindyno.core.setups import SettingsFile
 from traindyno.core.toml_text import toml_value
+from traindyno.core.units import format_percent
 
 USES = (
     "`traindyno verify FILE` measures them again,",
@@ -42,6 +43,8 @@ def _found(file: SettingsFile) -> Iterator[str]:
     if file.confirmed is False:
         why = "no repeated rounds by turns with the baseline agree on it"
         yield f"NOT CONFIRMED: {why if _changes_anything(file) else 'no repeated rounds were run'}."
+    if file.others_cpu_share is not None:
+        yield f"A BUSY MACHINE: {others_took(file.others_cpu_share)} meanwhile."
     if file.simulated:
         yield "SIMULATED: made up by the simulated runner, not measured."
 
@@ -67,6 +70,11 @@ def _interval(file: SettingsFile) -> str:
         return ""
     within = " within one process" if file.confirmed is False else ""
     return f" (95 % interval{within} {file.speedup_ci95[0]:.2f} to {file.speedup_ci95[1]:.2f})"
+
+
+def others_took(share: float) -> str:
+    """How busy a machine was on which a gain was measured."""
+    return f"other programs took up to {format_percent(share, 0)} of its CPUs"
 
 
 def gain_comment(file: SettingsFile) -> str:

@@ -30,6 +30,7 @@ GAIN = {
     "study": str,
     "objective": Objective,
     "learning_gain": float,
+    "others_cpu_share": float,
 }
 SOURCE = {"data": str}
 SYNTHETIC = "synthetic:"
@@ -62,6 +63,7 @@ def parse_settings_file(text: str, name: str) -> SettingsFile:
         study=gain.get("study"),
         objective=gain.get("objective"),
         learning_gain=gain.get("learning_gain"),
+        others_cpu_share=gain.get("others_cpu_share"),
     )
 
 
@@ -73,6 +75,8 @@ def _checked_gain(gain: dict[str, Any], where: str) -> dict[str, Any]:
             raise UsageError(f"{where}: a {name} of {value} cannot be", "write a number above 0, such as 1.5")
     if ends is not None and not 0 <= ends[0] <= ends[1]:
         raise UsageError(f"{where}: {list(ends)} is no interval", "write its lower end first, such as [1.4, 1.6]")
+    if (share := gain.get("others_cpu_share")) is not None and not 0 <= share <= 1:
+        raise UsageError(f"{where}: an others_cpu_share of {share} cannot be", "write a share of all CPUs, such as 0.3")
     return gain
 
 
@@ -195,6 +199,7 @@ def _gain_fields(file: SettingsFile) -> dict[str, Any]:
         "study": file.study,
         "objective": file.objective,
         "learning_gain": file.learning_gain,
+        "others_cpu_share": file.others_cpu_share,
     }
 
 

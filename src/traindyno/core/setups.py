@@ -40,7 +40,8 @@ class SettingsFile(Record, frozen=True):
     One file serves `find --baseline`, `verify` and `traindyno.apply`; only `verify` needs more than the settings.
     `speedup` is of examples per second. `objective` is null where that was looked for; `learning_gain` is how many
     times as fast the same loss should be reached, which is predicted. `confirmed` is false where the gain rests on
-    single processes, and `simulated` true where it was made up by the simulated runner.
+    single processes, and `simulated` true where it was made up by the simulated runner. `others_cpu_share` is the most
+    of the CPUs that other programs took beside a trial, where that was much.
     """
 
     settings: dict[str, Any]
@@ -54,3 +55,4 @@ class SettingsFile(Record, frozen=True):
     study: str | None = None
     objective: Objective | None = None
     learning_gain: float | None = None
+    others_cpu_share: float | None = None

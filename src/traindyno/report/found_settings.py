@@ -2,10 +2,11 @@
 
 import msgspec
 
+from traindyno.analysis.cautions import others_cpu_share
 from traindyno.analysis.find.placed import is_gain
 from traindyno.core.answers import Document, Finalist, FindAnswer
 from traindyno.core.errors import UsageError
-from traindyno.core.records import Settings, WorkloadSpec
+from traindyno.core.records import Conditions, Settings, WorkloadSpec
 from traindyno.core.settings_file import format_settings_file
 from traindyno.core.setups import SettingsFile, Setup
 from traindyno.report.finalists import faster_elsewhere
@@ -30,7 +31,12 @@ def settings_file_of(document: Document, way: Finalist | None = None) -> Setting
         study=document.study,
         objective=None if answer.objective == "throughput" else answer.objective,
         learning_gain=found.learning_gain,
+        others_cpu_share=others_cpu_share(_conditions(document)),
     )
+
+
+def _conditions(document: Document) -> list[Conditions]:
+    return [msgspec.convert(trial.get("conditions") or {}, Conditions) for trial in document.trials]
 
 
 def setup_of(finalist: Finalist) -> Setup:

@@ -189,7 +189,7 @@ def _find(request: FindRequest) -> list[str]:
 
 def _verify(request: VerifyRequest) -> list[str]:
     code = ["--model", request.workload.model] if request.workload.runs_user_code else []
-    own = _options(request, skip=("file", "promised_speedup", "promise_confirmed", "promise_simulated"))
+    own = _options(request, skip=("file", *(name for name in request.__struct_fields__ if name.startswith("promise"))))
     code += [word for source in request.data for word in ("--data", source)]
     return [request.file or "SETTINGS", *code, *_options(request.bench, skip=("precision",)), *own]
 

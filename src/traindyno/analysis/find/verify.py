@@ -8,6 +8,7 @@ from traindyno.core.answers.find import Finalist, VerifyAnswer
 from traindyno.core.answers.interval import Interval
 from traindyno.core.errors import NothingMeasuredError
 from traindyno.core.requests import VerifyRequest
+from traindyno.core.settings_comments import others_took
 from traindyno.core.setups import Setup
 
 RECOMMENDED = "recommended"
@@ -82,6 +83,8 @@ def _verdicts(request: VerifyRequest, recommended: Finalist, rounds: int) -> Ite
         yield "The promise was simulated: made up by the simulated runner, not measured."
     if request.promise_confirmed is False:
         yield "The promise was not confirmed: no repeated rounds by turns with the baseline agreed on it."
+    if request.promise_others_cpu_share is not None:
+        yield f"The promise is of a busy machine: {others_took(request.promise_others_cpu_share)} meanwhile."
 
 
 def _verdict(request: VerifyRequest, recommended: Finalist, rounds: int) -> str:
