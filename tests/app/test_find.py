@@ -160,7 +160,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(
 
 
 def test_another_source_that_is_not_there_is_refused_before_a_real_study_begins(store: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--also names prepared:/no/such, and there is no /no/such"):
+    with pytest.raises(UsageError, match="`also` names prepared:/no/such, and there is no /no/such"):
         traindyno.find(MODEL, f"folder:{tmp_path}", also=["prepared:/no/such"], store=store)
     assert not Path(store).exists()
 

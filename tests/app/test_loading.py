@@ -189,7 +189,7 @@ def test_what_would_be_left_out_in_silence_is_refused(store: str, options: dict[
 def test_a_decoder_of_the_gpu_needs_a_model_to_feed_there(store: str) -> None:
     with pytest.raises(traindyno.TraindynoError, match="a loader alone does not use") as caught:
         loader(store, decoder="nvjpeg")
-    assert "--model" in (caught.value.hint or "")
+    assert "`model`" in (caught.value.hint or "")
     with pytest.raises(traindyno.TraindynoError, match="only read and pack"):
         loader(store, MODEL, decoder="nvjpeg", cpus=[2])
     assert loader(store, MODEL, decoder="nvjpeg").end_to_end
@@ -202,7 +202,7 @@ def test_a_decoder_of_the_gpu_is_refused_on_a_cpu_before_a_trial(
     monkeypatch.setattr(workshop, "resolve_device", lambda device, reader: "cpu")
     with pytest.raises(traindyno.TraindynoError, match="nvjpeg decodes on a GPU") as caught:
         traindyno.loader(DATA, MODEL, decoder="nvjpeg", device=device, store=store)
-    assert "--device" in (caught.value.hint or "")
+    assert "`device`" in (caught.value.hint or "")
     with pytest.raises(traindyno.TraindynoError, match="nvjpeg decodes on a GPU"):
         traindyno.stalls(DATA, MODEL, num_workers=2, decoder="nvjpeg", device=device, store=store)
 

@@ -160,7 +160,7 @@ def test_what_makes_no_sense_is_refused_with_a_hint(store: str, options: dict[st
 def test_batches_that_no_devices_can_share_are_refused(store: str) -> None:
     with pytest.raises(UsageError, match="there is nothing to measure") as caught:
         scale(store, devices=[2, 4], global_batch=31)
-    assert "--batch-per-device" in (caught.value.hint or "")
+    assert "`batch_per_device`" in (caught.value.hint or "")
 
 
 def test_under_torchrun_it_is_refused(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +189,7 @@ def test_a_group_of_gpus_is_not_sent_to_a_lane_that_has_one() -> None:
 def test_devices_may_be_spread_over_machines_and_fewer_than_those_stay_on_one(store: str) -> None:
     answer = scale(store, repeats=1, devices=[1, 2, 4], nodes=2, listen="10.0.0.1:29400", batch_per_device=32)
     assert [(row.devices, row.nodes) for row in answer.rows] == [(1, 1), (2, 2), (4, 2)]
-    with pytest.raises(UsageError, match="--listen is for several machines"):
+    with pytest.raises(UsageError, match="`listen` is for several machines"):
         scale(store, listen="10.0.0.1:29400")
 
 

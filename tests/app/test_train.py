@@ -118,7 +118,7 @@ def test_from_python_a_run_is_answered_by_accuracy_and_time(store: str) -> None:
         ({"data": "sythetic:"}, "no source of data"),
         ({"warm_up_epochs": 3.0}, "warm-up"),
         ({"emulated_devices": 5}, "emulated devices"),
-        ({"emulated_devices": 4, "batch_norm": "sync"}, "emulate-devices"),
+        ({"emulated_devices": 4, "batch_norm": "sync"}, "emulated_devices"),
         ({"hold_out": 1.0}, "held out"),
         ({"schedule": "step", "step_at": [0.9, 0.5]}, "shares of the run"),
         ({"label_smoothing": 1.0}, "label smoothing"),

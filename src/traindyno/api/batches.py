@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 from traindyno.api.options import ask, split, sweep_of, workload_of
+from traindyno.api.spoken import speaks_python
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.core.answers import CompareAnswer, MaxBatchAnswer, PlanAnswer, ThroughputAnswer
 from traindyno.core.errors import UsageError
@@ -12,6 +13,7 @@ from traindyno.core.records import is_user_file
 from traindyno.core.requests import Choice, MaxBatchRequest, PlanRequest, ThroughputRequest
 
 
+@speaks_python
 def max_batch(
     model: str | list[str],
     *,
@@ -48,6 +50,7 @@ def max_batch(
     return answer
 
 
+@speaks_python
 def throughput(
     model: str,
     *,
@@ -70,6 +73,7 @@ def throughput(
     return answer
 
 
+@speaks_python
 def plan(
     model: str | None = None,
     *,
@@ -120,6 +124,7 @@ def plan(
     return answer
 
 
+@speaks_python
 def compare(a: str, b: str, *, store: str = DEFAULT_STORE) -> CompareAnswer:
     """Set two studies or exported JSON files side by side."""
     from traindyno.app.compare import compare as use_case

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from traindyno.api.options import ask, one_or_several, split, take_settings, without_settings, workload_of
+from traindyno.api.spoken import speaks_python
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.core.answers import LoaderAnswer, StallsAnswer
 from traindyno.core.errors import UsageError
@@ -12,6 +13,7 @@ from traindyno.core.loading import Decoder
 from traindyno.core.requests import LoaderRequest, StallsRequest
 
 
+@speaks_python
 def loader(
     data: str | None = None,
     model: str | None = None,
@@ -60,6 +62,7 @@ def loader(
     return answer
 
 
+@speaks_python
 def stalls(
     data: str | None,
     model: str,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from traindyno.api.options import ask, bench_of, given_settings, one_or_several, split, without_settings, workload_of
+from traindyno.api.spoken import speaks_python
 from traindyno.app.context import DEFAULT_STORE, Context
 from traindyno.core.answers import Document, FindAnswer, VerifyAnswer
 from traindyno.core.errors import TraindynoError
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from traindyno.report.exports import Exporter
 
 USUAL = Settings(batch_size=64)
-_CALLER_OF_FIND = 5
-"""Calls from `_export` up to the line of the user's that is to be blamed: `found`, `ask` and `find` are between."""
+_CALLER_OF_FIND = 6
+"""Calls from `_export` up to the line of the user's that is to be blamed: `found`, `ask`, `find` and what it is in."""
 
 
+@speaks_python
 def find(
     model: str,
     data: str | None = None,
@@ -128,6 +130,7 @@ def _export(exporter: "Exporter", document: Document) -> None:
         warnings.warn(f"{error.message}; {error.hint}", stacklevel=_CALLER_OF_FIND)
 
 
+@speaks_python
 def verify(
     settings: str | PathLike[str],
     *,

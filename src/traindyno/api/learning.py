@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from traindyno.api.options import ask, one_or_several, split, sweep_of, take_settings, without_settings, workload_of
+from traindyno.api.spoken import speaks_python
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.core.answers import AccuracyAnswer, NoiseScaleAnswer, TargetAnswer, TrainAnswer
 from traindyno.core.errors import UsageError
@@ -15,6 +16,7 @@ _NOT_GIVEN = ("learning_rate", "weights_sha256", "target")
 _RECIPE = tuple(name for name in Recipe.__struct_fields__ if name not in _NOT_GIVEN)
 
 
+@speaks_python
 def train(
     model: str,
     *,
@@ -50,6 +52,7 @@ def train(
     return answer
 
 
+@speaks_python
 def accuracy(
     model: str,
     *,
@@ -95,6 +98,7 @@ def accuracy(
     return answer
 
 
+@speaks_python
 def noise_scale(
     model: str,
     *,
@@ -139,6 +143,7 @@ def noise_scale(
     return answer
 
 
+@speaks_python
 def target(
     model: str,
     *,

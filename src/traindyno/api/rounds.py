@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from traindyno.api.options import bench_of
+from traindyno.api.spoken import speaks_python
 from traindyno.app.context import DEFAULT_STORE, Context, ignore
 from traindyno.core.answers.rounds import AdoptAnswer, DraftAnswer, LedgerAnswer, RoundAnswer
 from traindyno.core.events import Emit
 from traindyno.core.rounds import Round
 
 
+@speaks_python
 def run_round(
     file: str | os.PathLike[str],
     *,
@@ -34,6 +36,7 @@ def run_round(
     return answer
 
 
+@speaks_python
 def adopt_round(
     round_study: str,
     *,
@@ -72,6 +75,7 @@ def adopt_round(
     return answer
 
 
+@speaks_python
 def round_ledger(campaign: str | None = None, *, store: str = DEFAULT_STORE) -> LedgerAnswer:
     """What a campaign has decided, oldest first, and the configuration that holds now."""
     from traindyno.app.rounds.ledger import ledger_document
@@ -80,6 +84,7 @@ def round_ledger(campaign: str | None = None, *, store: str = DEFAULT_STORE) -> 
     return answer
 
 
+@speaks_python
 def analyse_round(name: str, *, store: str = DEFAULT_STORE) -> RoundAnswer:
     """Check a round that was run, and say what it has shown so far; nothing is run for it."""
     from traindyno.app.rounds.analyse import analysed
@@ -87,6 +92,7 @@ def analyse_round(name: str, *, store: str = DEFAULT_STORE) -> RoundAnswer:
     return analysed(name, store).answer
 
 
+@speaks_python
 def next_round(
     name: str, file: str | os.PathLike[str] | None = None, *, force: bool = False, store: str = DEFAULT_STORE
 ) -> DraftAnswer:

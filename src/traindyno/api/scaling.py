@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from traindyno.api.options import ask, split, take_settings, without_settings, workload_of
+from traindyno.api.spoken import speaks_python
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.core.answers import ScaleAnswer
 from traindyno.core.events import Emit
@@ -10,6 +11,7 @@ from traindyno.core.requests import ScaleRequest
 from traindyno.core.scaling import USUAL_BUCKET_MIB
 
 
+@speaks_python
 def scale(
     model: str,
     *,

@@ -3,12 +3,14 @@
 from typing import Any
 
 from traindyno.api.options import ask, split, sweep_of, take_settings, without_settings, workload_of
+from traindyno.api.spoken import speaks_python
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.core.answers import AnatomyAnswer, SoakAnswer
 from traindyno.core.events import Emit
 from traindyno.core.requests import AnatomyRequest, SoakRequest
 
 
+@speaks_python
 def anatomy(
     model: str,
     *,
@@ -49,6 +51,7 @@ def anatomy(
     return answer
 
 
+@speaks_python
 def soak(
     model: str,
     *,

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from traindyno.api.options import ask, split, take_settings, without_settings, workload_of
+from traindyno.api.spoken import speaks_python
 from traindyno.app.context import DEFAULT_STORE
 from traindyno.core.answers import SwitchesAnswer
 from traindyno.core.events import Emit
 from traindyno.core.requests import SwitchesRequest
 
 
+@speaks_python
 def switches(
     model: str,
     *,

@@ -1,5 +1,7 @@
 """Errors that a user can fix, each with the way to fix it."""
 
+from collections.abc import Callable
+
 
 class TraindynoError(Exception):
     """Something the user can act on: what happened, and what to type or change next.
@@ -14,7 +16,19 @@ class TraindynoError(Exception):
         self.message = message
         self.hint = hint
         if hint:
-            self.add_note(f"hint: {hint}")
+            self.add_note(_note(hint))
+
+    def reword(self, say: Callable[[str], str]) -> None:
+        """Say the same in other words, wherever it is read."""
+        self.message = say(self.message)
+        self.args = (self.message,)
+        if self.hint:
+            said, self.hint = _note(self.hint), say(self.hint)
+            self.__notes__ = [_note(self.hint) if note == said else note for note in self.__notes__]
+
+
+def _note(hint: str) -> str:
+    return f"hint: {hint}"
 
 
 class UsageError(TraindynoError):
