@@ -3,8 +3,8 @@
 In parts, each of which fits into a command of ten minutes:
 
 - `find`: the search as a user runs it, from JPEG files and the baseline, with its gain, its time and its predictions.
-- `grid`: every cell of the grid that is declared in find_grid.py, once; then its winner and ours again, by turns.
 - `train`: training with what was found, and its epoch beside the one that `find` foretold.
+- `grid`: every cell of the grid that is declared in find_grid.py, once; then its winner and ours again, by turns.
 - `verify`, where it is asked for: what was found and its baseline again by `traindyno verify`, later or on another
   machine, and training with it beside the rate that these short runs tell.
 - `peer`: loadtune on the same job, written as most scripts are; then the script, loadtune's settings and ours by turns.
@@ -13,7 +13,7 @@ The baseline is the common default (fp32, PIL, 4 workers), with `--strong` one t
 `--prepare` the data may be prepared. Results are written after every measurement; `--also` keeps earlier ones and goes
 on from them, with the same `--folder`.
 
-    python benchmarks/find.py --workload resnet50 --folder /tmp/find [--parts find,grid,train] [--prepare | --strong]
+    python benchmarks/find.py --workload resnet50 --folder /tmp/find [--parts find,train,grid] [--prepare | --strong]
     python benchmarks/find.py --workload small --device cpu --folder /tmp/find
 """
 
@@ -38,7 +38,9 @@ from traindyno.core.records import Settings
 from traindyno.core.units import parse_seconds
 from traindyno.store.ledger import Ledger
 
-PARTS = ("find", "grid", "train", "verify", "peer")
+PARTS = ("find", "train", "grid", "verify", "peer")
+"""In the order in which they run: the grid can be stopped and gone on with, so that it takes what time is left."""
+
 EPOCHS = 90.0
 
 
@@ -121,7 +123,7 @@ def parse() -> argparse.Namespace:
     parser = results.arguments(__doc__.splitlines()[0])
     parser.add_argument("--workload", choices=JOBS, required=True)
     parser.add_argument("--folder", type=Path, required=True, help="where the data is made, or lies already")
-    parser.add_argument("--parts", type=lambda text: text.split(","), default=["find", "grid", "train"])
+    parser.add_argument("--parts", type=lambda text: text.split(","), default=["find", "train", "grid"])
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--prepare", action="store_true", help="the data may be prepared")
     kinds.add_argument("--strong", action="store_true", help="baseline: bf16, channels_last, all CPUs but one, pinned")
@@ -132,7 +134,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--train-seconds", type=float, default=60.0)
     parser.add_argument("--peer-steps", type=int, default=100, help="of each of the peer's trials; 100 is its default")
     parser.add_argument("--peer-seconds", type=float, default=400.0, help="after which the peer begins no trial")
-    parser.add_argument("--stop-after", type=float, help="seconds; the grid's cells begin no later")
+    parser.add_argument("--stop-after", type=float, help="seconds; cells and rounds of the grid begin no later")
     results.continues(parser)
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
@@ -161,7 +163,7 @@ def main() -> None:
         row.setdefault("measured", {})[part] = results.stamp()
         results.write(options.out, f"find_{kind}", {"rows": rows})
 
-    works = {"find": search, "grid": fill, "train": train, "verify": again, "peer": peer}
+    works = {"find": search, "train": train, "grid": fill, "verify": again, "peer": peer}
     try:
         for part in (part for part in PARTS if part in options.parts):
             works[part](case, row, partial(keep, part))

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+import results
 from find_case import Case, Row, ours
-from traindyno.analysis.find.rounds import finalists
+from traindyno.analysis.find.rounds import Entry, finalists
 from traindyno.analysis.sustained import sustained
 from traindyno.core.records import TrialRecord
 from traindyno.core.setups import Setup
@@ -53,7 +54,7 @@ def fill(case: Case, row: Row, keep: Callable[[], None]) -> None:
     for changes in declared:
         if changes in [cell["changes"] for cell in cells]:
             continue
-        if case.options.ends_at is not None and time.monotonic() > case.options.ends_at:
+        if is_late(case):
             print(f"stopped after {len(cells)} of {len(declared)} cells: go on with --also", flush=True)
             return
         alone, fastest = resident_rate(cells, changes), max((each["examples_per_second"] for each in cells), default=0)
@@ -61,12 +62,15 @@ def fill(case: Case, row: Row, keep: Callable[[], None]) -> None:
             cells.append({"changes": changes, "examples_per_second": 0.0, "seconds": 0.0, "cannot_win": alone})
             continue
         record = case.fed(case.setup(changes))
-        cells.append(cell := cell_of(changes, record))
+        cells.append(cell := cell_of(changes, record) | {"measured": results.stamp()})
         print("grid: {examples_per_second:8.0f} examples/s in {seconds:4.1f} s, {changes}".format(**cell), flush=True)
         keep()
     winner = max(cells, key=lambda cell: cell["examples_per_second"])["changes"]
-    row["grid"] |= regret(case, case.setup(winner), case.setup(ours(row)))
-    keep()
+    compare(case, row, case.setup(winner), case.setup(ours(row)), keep)
+
+
+def is_late(case: Case) -> bool:
+    return case.options.ends_at is not None and time.monotonic() > case.options.ends_at
 
 
 def resident_rate(cells: Sequence[Row], changes: Mapping[str, Any]) -> float | None:
@@ -93,23 +97,40 @@ def cell_of(changes: Mapping[str, Any], record: TrialRecord) -> Row:
     }
 
 
-def regret(case: Case, winner: Setup, found: Setup) -> Row:
-    """How much slower than the winner we are, as a share of the winner's rate."""
-    settings = msgspec.to_builtins(winner)
-    if winner == found:
-        print("regret: none, the grid's winner is ours")
-        return {"winner": settings, "regret": 0.0, "regret_ci95": (0.0, 0.0)}
+def compare(case: Case, row: Row, winner: Setup, found: Setup, keep: Callable[[], None]) -> None:
+    """The winner and ours by turns. Whole rounds are kept until all are over, for whoever is stopped before."""
     plan = VerifyPlan(case.template, winner, found, has_data=True, repeats=case.options.rounds)
-    history: list[TrialRecord] = []
-    while (wanted := plan.ask(history)) is not None:
+    kept = plan.entries(msgspec.convert(row["grid"].get("rounds", []), list[TrialRecord]))
+    history = [record for entry in kept for record in entry.records.values()]
+    while winner != found and (wanted := plan.ask(history)) is not None:
+        if len(history) % len(kept) == 0:
+            row["grid"]["rounds"] = msgspec.to_builtins(history)
+            keep()
+            if is_late(case):
+                print(f"stopped after {len(history) // len(kept)} rounds: go on with --also", flush=True)
+                return
         history.append(case.run(wanted.spec))
-    best, mine = finalists(plan.entries(history))
-    low, high = mine.speedup_ci95
-    value, interval = 1 - mine.speedup, (1 - high, 1 - low)
+    told = {"winner": msgspec.to_builtins(winner), **regret(plan.entries(history))}
+    row["grid"] = {"cells": row["grid"]["cells"], **told}
+    keep()
+
+
+def regret(entries: Sequence[Entry]) -> Row:
+    """How much slower than the winner we are, as a share of the winner's rate."""
+    best, mine = entries
+    if best.setup == mine.setup:
+        print("regret: none, the grid's winner is ours", flush=True)
+        return {"regret": 0.0, "regret_ci95": (0.0, 0.0)}
+    if (failed := best.failure or mine.failure) is not None and failed.failure is not None:
+        print(f"regret: not known, for one of the two failed: {failed.failure.message}", flush=True)
+        return {"regret": None, "regret_ci95": None, "failure": failed.failure.message}
+    of_winner, of_ours = finalists(entries)
+    low, high = of_ours.speedup_ci95
+    value, interval = 1 - of_ours.speedup, (1 - high, 1 - low)
     print(
         f"regret: {value:.1%} ({interval[0]:.1%} to {interval[1]:.1%}; goal: at most 3 %): winner "
-        f"{best.examples_per_second:.0f}, ours {mine.examples_per_second:.0f} examples/s",
+        f"{of_winner.examples_per_second:.0f}, ours {of_ours.examples_per_second:.0f} examples/s",
         flush=True,
     )
-    rates = {"winner": best.examples_per_second, "ours": mine.examples_per_second}
-    return {"winner": settings, "regret": value, "regret_ci95": interval, "by_turns_examples_per_second": rates}
+    rates = {"winner": of_winner.examples_per_second, "ours": of_ours.examples_per_second}
+    return {"regret": value, "regret_ci95": interval, "by_turns_examples_per_second": rates}

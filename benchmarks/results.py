@@ -74,7 +74,7 @@ def now() -> str:
 
 
 def write(folder: Path, name: str, result: dict[str, Any]) -> Path:
-    """Write the result and say where it is."""
+    """Write the result and say where it is. Who is killed meanwhile leaves the earlier one whole."""
     machine = {key: value for key, value in plain(collect()).items() if key != "hostname"}
     document = {
         "benchmark": name,
@@ -85,6 +85,8 @@ def write(folder: Path, name: str, result: dict[str, Any]) -> Path:
     }
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
-    path.write_text(json.dumps(document, indent=1) + "\n")
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(document, indent=1) + "\n")
+    unfinished.replace(path)
     print(f"wrote {path}", flush=True)
     return path

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from traindyno.core.loading import Feed
-from traindyno.core.records import TrialKind, WorkloadSpec
+from traindyno.core.records import Budget, Settings, TrialKind, TrialRecord, TrialSpec, WorkloadSpec
+from traindyno.runner.choose import WORKER_ENTRY
+from traindyno.runner.local import LocalRunner
+from traindyno.runner.protocol import Deadlines, Watcher
 from traindyno.worker.errors import DoesNotApplyError
 from worker.test_kinds_loading import ITEM_SECONDS, measure
 
@@ -182,3 +185,33 @@ def test_workers_that_each_deliver_the_whole_stream_are_not_called_fast(
 @pytest.mark.parametrize("function", ["shared", "divided"])
 def test_a_stream_that_is_shared_out_may_have_any_number_of_workers(streams: Path, function: str) -> None:
     assert measure("load", WorkloadSpec(model=f"{streams}:{function}"), num_workers=2).steps > 16
+
+
+@pytest.mark.parametrize(
+    ("device", "pinned"),
+    [("cpu", False), *(pytest.param("cuda:0", pinned, marks=pytest.mark.gpu) for pinned in (False, True))],
+)
+def test_a_stream_feeds_any_device_if_its_workers_share_it_out(streams: Path, device: str, pinned: bool) -> None:
+    """In processes of their own: what a worker raises comes through the thread that pins. A GPU has one look alone."""
+
+    def run(function: str) -> TrialRecord:
+        spec = TrialSpec(
+            kind="feed",
+            workload=WorkloadSpec(model=f"{streams}:{function}"),
+            settings=Settings(batch_size=4, device=device, num_workers=2, pin_memory=pinned),
+            budget=Budget(seconds=0.5),
+            feed=Feed(),
+        )
+        return runner.run(spec, Watcher(), None)
+
+    runner = LocalRunner(WORKER_ENTRY, Deadlines())
+    try:
+        divided, whole, shuffled = map(run, ("divided", "whole", "shuffled"))
+    finally:
+        runner.close()
+    assert divided.measurement is not None, divided.failure
+    assert divided.measurement.loading is not None
+    assert (divided.measurement.loading.resident_drift is None) == (device != "cpu")
+    for refused in (whole, shuffled):
+        assert refused.failure is not None
+        assert "each of the 2 workers delivers all examples" in refused.failure.message

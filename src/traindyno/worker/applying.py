@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from traindyno.core.errors import UsageError
-from traindyno.core.loading import GPU_DECODER
+from traindyno.core.loading import GPU_DECODER, Decoder
 from traindyno.core.records import Settings, WorkloadSpec
 from traindyno.core.setting_checks import check_settings
 from traindyno.core.settings_file import check_settings_table, settings_of
@@ -28,7 +28,7 @@ from traindyno.worker.image_data import SYNTHETIC
 from traindyno.worker.job import Job
 from traindyno.worker.knobs.checkpointing import checkpoint_activations
 from traindyno.worker.knobs.compiling import compile_model
-from traindyno.worker.knobs.flags import QUEUES, set_before_cuda, set_flags
+from traindyno.worker.knobs.flags import QUEUES, set_before_cuda, set_flags, set_queues
 from traindyno.worker.knobs.layout import lay_out_model
 from traindyno.worker.knobs.streams import leave_default_stream
 from traindyno.worker.optimizers import OptimizerFactory, make_optimizer
@@ -60,12 +60,15 @@ def apply(
     `skip_bad` are for data by name, and by default the file's. Call it once.
     """
     file = _file_of(settings)
+    decoder = settings_of(file, Settings(batch_size=1)).decoder
+    late = _comes_late(decoder)
+    # To ask torch whether there is a GPU starts CUDA's driver.
+    set_queues(decoder)
     chosen = _device(device if device is not None else _named_device(settings))
     complete = _complete(file, dataset, str(chosen))
     _check(complete, file, model, optimizer, chosen)
     data = dataset if dataset is not None or file.data == SYNTHETIC else file.data
     spec = _spec(file, data, image_size=image_size, skip_bad=skip_bad)
-    late = _comes_late(complete)
     for note in late:
         warnings.warn(note, stacklevel=2)
     set_before_cuda(complete)
@@ -128,7 +131,7 @@ def _named_device(given: Given) -> str | None:
 
 
 def _device(named: str | torch.device | None) -> torch.device:
-    """The device with its number; the GPU in use, or the first. To ask for it must not start CUDA yet."""
+    """The device with its number; the GPU in use, or the first. To ask for it must not start CUDA on the device yet."""
     if named is None:
         named = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -187,9 +190,9 @@ def _check(settings: Settings, file: SettingsFile, model: Any, optimizer: Any, d
         raise UsageError(f"{late} must be set before CUDA starts", "call traindyno.apply before the GPU is first used")
 
 
-def _comes_late(settings: Settings) -> list[str]:
+def _comes_late(decoder: Decoder) -> list[str]:
     """What can no longer be set as it was measured, and costs nothing but speed."""
-    if settings.decoder != GPU_DECODER or not _cuda_started() or QUEUES in os.environ:
+    if decoder != GPU_DECODER or not _cuda_started() or QUEUES in os.environ:
         return []
     return [f"CUDA had started: decoding takes turns with the step. Apply before the GPU is used, or set {QUEUES}=32"]
 

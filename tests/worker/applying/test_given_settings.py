@@ -1,5 +1,6 @@
 """`traindyno.apply` takes settings in every form, and says which of them cannot be used here."""
 
+import os
 import traceback
 from pathlib import Path
 from typing import Any
@@ -143,5 +144,22 @@ def test_queues_that_cuda_can_no_longer_be_asked_for_are_told(
     if queues is not None:
         monkeypatch.setenv("CUDA_DEVICE_MAX_CONNECTIONS", queues)
     monkeypatch.setattr(applying, "_cuda_started", lambda: started)
-    told = applying._comes_late(Settings(batch_size=5, decoder=decoder))  # type: ignore[arg-type]
+    told = applying._comes_late(decoder)  # type: ignore[arg-type]
     assert any("CUDA_DEVICE_MAX_CONNECTIONS=32" in note for note in told) == says
+
+
+def test_queues_are_there_before_torch_is_asked_for_a_gpu_which_starts_the_driver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str | None] = []
+
+    def is_available() -> bool:
+        seen.append(os.environ.get("CUDA_DEVICE_MAX_CONNECTIONS"))
+        return False
+
+    monkeypatch.setenv("CUDA_DEVICE_MAX_CONNECTIONS", "")
+    monkeypatch.delenv("CUDA_DEVICE_MAX_CONNECTIONS")
+    monkeypatch.setattr(torch.cuda, "is_available", is_available)
+    with pytest.raises(UsageError, match="nvjpeg needs a GPU"):
+        apply({"batch_size": 5, "decoder": "nvjpeg"}, None)
+    assert seen == ["32"]

@@ -61,7 +61,18 @@ def test_batches_that_only_begin_alike_are_different() -> None:
         sharing.look_at(batch)
 
 
-def test_sparse_tensors_are_passed_over() -> None:
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_sparse_and_nested_tensors_are_passed_over() -> None:
     sharing = Sharing(2)
     for _ in range(3):
         sharing.look_at(torch.eye(3).to_sparse())
+        sharing.look_at(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]))
+
+
+def test_views_that_are_conjugate_or_negative_are_compared_by_what_they_say() -> None:
+    for view, other in ((torch.Tensor.conj, 1 + 1j), (lambda numbers: numbers.conj().imag, 1 + 2j)):
+        sharing = Sharing(2)
+        for value in (1 - 1j, 1 - 1j):
+            sharing.look_at(view(torch.full((3,), value)))
+        with pytest.raises(DoesNotApplyError):
+            sharing.look_at(view(torch.full((3,), other)))

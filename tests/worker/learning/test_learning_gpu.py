@@ -39,7 +39,9 @@ def test_digits_are_learnt_on_a_gpu_with_any_settings(changes, tmp_path):
         recipe=Recipe(learning_rate=0.05, epochs=4.0, clip_norm=5.0),
     )
     (result,) = run_together(spec, tmp_path, processes=1)
-    assert (decode(result["story"], Story).evaluations[-1].accuracy or 0) > 0.9
+    story = decode(result["story"], Story)
+    assert (story.evaluations[-1].accuracy or 0) > 0.9
+    assert story.began_finite
 
 
 def test_parts_of_a_batch_are_normalised_as_on_a_cpu():

@@ -55,10 +55,11 @@ def passes_over_all(items: int, examples: int | None) -> int | None:
 
 
 def _digest(batch: Any) -> bytes:
-    """A batch without tensors, or with sparse ones alone, is like all others: nothing can be told of it."""
+    """A batch without tensors, or with sparse or nested ones alone, is like all others: nothing can be told of it."""
     told = hashlib.blake2b(digest_size=16)
     for tensor in tensors_in(batch):
-        if tensor.layout == torch.strided and not tensor.is_quantized:
+        if tensor.layout == torch.strided and not tensor.is_quantized and not tensor.is_nested:
             sample = tensor.detach().reshape(-1)[:: max(1, tensor.numel() // LOOKED_AT)]
-            told.update(sample.cpu().contiguous().view(torch.uint8).numpy().tobytes())
+            numbers = sample.cpu().resolve_conj().resolve_neg().contiguous()
+            told.update(numbers.view(torch.uint8).numpy().tobytes())
     return told.digest()

@@ -7,7 +7,7 @@ import os
 
 import torch
 
-from traindyno.core.loading import GPU_DECODER
+from traindyno.core.loading import GPU_DECODER, Decoder
 from traindyno.core.records import Settings
 
 QUEUES = "CUDA_DEVICE_MAX_CONNECTIONS"
@@ -17,12 +17,17 @@ def set_before_cuda(settings: Settings) -> None:
     """What CUDA and its libraries read once, when they start."""
     if settings.determinism == "all":
         os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
-    if settings.decoder == GPU_DECODER:
-        # nvJPEG works on 14 streams, and CUDA has 8 queues for all of them unless it is told otherwise: what shares one
-        # with the step waits until all of the step is done.
-        os.environ.setdefault(QUEUES, "32")
+    set_queues(settings.decoder)
     if settings.expandable_segments:
         torch._C._accelerator_setAllocatorSettings(_with_expandable_segments())
+
+
+def set_queues(decoder: Decoder) -> None:
+    """nvJPEG works on 14 streams, and CUDA has 8 queues for all of them unless it is told otherwise: what shares one
+    with the step waits until all of the step is done.
+    """
+    if decoder == GPU_DECODER:
+        os.environ.setdefault(QUEUES, "32")
 
 
 def set_flags(settings: Settings) -> None:
