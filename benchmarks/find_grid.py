@@ -17,6 +17,8 @@ from traindyno.machine.cpus import usable_cpus
 from traindyno.machine.versions import installed_version
 from traindyno.search.find.verify import VerifyPlan
 
+UNSURE = 0.05
+"""Share by which two runs of a step may differ: only a step that is slower by more than that cannot win."""
 LOADING = ("data", "decoder", "num_workers", "pin_memory")
 
 
@@ -45,8 +47,8 @@ def grid(files: str, prepared: str | None, cpus: int, on_gpu: bool) -> list[dict
 def fill(case: Case, row: Row, keep: Callable[[], None]) -> None:
     """Part `grid`: the cells that are not there yet, then the winner and ours by turns.
 
-    A cell whose step alone, with resident data, is slower than the fastest cell so far cannot win: it is not run, and
-    says so. Every cell that runs tells that of its step.
+    A cell whose step alone, with resident data, is clearly slower than the fastest cell so far cannot win: it is not
+    run, and says so. Every cell that runs tells that of its step.
     """
     on_gpu, prepared = case.options.device != "cpu", f"prepared:{case.prepared}" if case.options.prepare else None
     declared = grid(case.files, prepared, int(usable_cpus().value), on_gpu)
@@ -58,7 +60,7 @@ def fill(case: Case, row: Row, keep: Callable[[], None]) -> None:
             print(f"stopped after {len(cells)} of {len(declared)} cells: go on with --also", flush=True)
             return
         alone, fastest = resident_rate(cells, changes), max((each["examples_per_second"] for each in cells), default=0)
-        if alone is not None and alone < fastest:
+        if alone is not None and alone < (1 - UNSURE) * fastest:
             cells.append({"changes": changes, "examples_per_second": 0.0, "seconds": 0.0, "cannot_win": alone})
             continue
         record = case.fed(case.setup(changes))
