@@ -251,26 +251,40 @@ def test_a_stream_is_begun_anew_after_as_many_batches_as_it_has(job: Path) -> No
 
 
 class PlacedAhead(PlacedSupply):
-    """Takes one batch more than it was asked for, as one that decodes on a GPU does; the wait is that of who asks."""
+    """Takes batches for longer than a pause ahead of the step, as one that decodes on a GPU may; the wait is that of
+    who asks.
+    """
+
+    DEPTH = 3
 
     def __init__(self, supply: Any, source: Any, settings: Settings, device: torch.device, waits: Stopwatch) -> None:
         super().__init__(supply, source, settings, device, Stopwatch())
+        self._timed_by = waits
+        self._start()
+
+    def _start(self) -> None:
         one_by_one = (super(PlacedAhead, self).next() for _ in itertools.count())
-        self._ahead = Ahead(one_by_one, lambda batch: batch, depth=1)
-        self._timed = waits.around(self._ahead.__next__)
+        self._ahead = Ahead(one_by_one, lambda batch: batch, self.DEPTH)
+        self._timed = self._timed_by.around(self._ahead.__next__)
 
     def next(self) -> Any:
         return self._timed()
+
+    def renew(self) -> None:
+        self._ahead.close()
+        super().renew()
+        self._start()
 
     def __exit__(self, *raised: object) -> None:
         self._ahead.close()
         super().__exit__(*raised)
 
 
-def test_a_pause_is_found_at_the_edge_although_batches_are_taken_ahead(
+def test_whoever_takes_batches_ahead_does_not_begin_an_epoch_before_training_does(
     job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A training loop begins to iterate anew once it has had the last batch: the pause is not hidden behind steps."""
     monkeypatch.setattr(soak_kind, "PlacedSupply", PlacedAhead)
     _, soak = soaked(spec_of(job, num_workers=1))
     assert soak.epochs
-    assert all(edge.pause_seconds > 0.1 for edge in soak.epochs)
+    assert all(edge.pause_seconds > 0.2 for edge in soak.epochs)

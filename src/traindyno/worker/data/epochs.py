@@ -30,11 +30,15 @@ class NoEpochs:
         return math.inf
 
 
+class EpochEndedError(Exception):
+    """More was asked for than the epoch has. Not `StopIteration`: generators do not let that through."""
+
+
 class EpochSupply:
     """A loader whose epochs end and begin as a training loop's do. Nothing is read beforehand: the first may be cold.
 
-    A stream has no end that could be waited for: after as many batches as it has, its workers are started anew, unless
-    they persist.
+    An epoch must be asked for, so that who takes ahead does not come to it before training does. A stream has no end
+    that could be waited for: after as many batches as it has, its workers are started anew, unless they persist.
     """
 
     def __init__(self, source: Loadable, spec: TrialSpec, skipped: SkippedExamples | None) -> None:
@@ -51,11 +55,12 @@ class EpochSupply:
         return self._flow.start()
 
     def take(self) -> Any:
-        """The next batch; behind an epoch's last comes the first of the next."""
-        if self._taken < self.length:
-            self._taken += 1
+        """The next batch of the epoch."""
+        if self._taken == self.length:
+            raise EpochEndedError
+        self._taken += 1
+        if self._taken > 1:
             return self._flow.take()
-        self._taken = 1
         begun = self._flow.next_epoch()
         return self._flow.take() if begun is None else begun[1]
 
@@ -63,7 +68,8 @@ class EpochSupply:
         return self.length - self._taken
 
     def renew(self) -> None:
-        raise AssertionError("epochs follow each other by themselves")
+        """The next batch is the first of another epoch, which begins when it is asked for."""
+        self._taken = 0
 
     def __enter__(self) -> Self:
         return self
@@ -75,22 +81,21 @@ class EpochSupply:
 class EpochsUsed:
     """The epochs of a supply as the step has them: who decodes ahead has taken batches that the step has not had yet.
 
-    One batch was taken before the first step.
+    `renew` begins another, once the step has had all of one. One batch was taken before the first step.
     """
 
-    def __init__(self, supply: EpochSupply) -> None:
+    def __init__(self, supply: EpochSupply, next_batch: Callable[[], Any], renew: Callable[[], None]) -> None:
         self.length = supply.length
+        self._next_batch, self._renew = next_batch, renew
         self._used = 1
 
-    def counting(self, next_batch: Callable[[], Any]) -> Callable[[], Any]:
-        """The same function, whose batches are counted."""
-
-        def counted() -> Any:
-            batch = next_batch()
-            self._used = self._used % self.length + 1
-            return batch
-
-        return counted
+    def next(self) -> Any:
+        if self._used == self.length:
+            self._renew()
+            self._used = 0
+        batch = self._next_batch()
+        self._used += 1
+        return batch
 
     def left(self) -> float:
         return self.length - self._used

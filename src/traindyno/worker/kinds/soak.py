@@ -91,8 +91,8 @@ def _fed(spec: TrialSpec, device: Device, channel: Channel, skipped: SkippedExam
         loading = Loading(start_up_seconds=loader_seconds, batch_bytes=host_bytes(first))
         del first
         with PlacedSupply(supply, source, spec.settings, device.torch_device, waits) as placed:
-            used = EpochsUsed(supply)
-            step = make_fed_step(job, used.counting(placed.next), spec.workload, spec.settings, device)
+            used = EpochsUsed(supply, placed.next, placed.renew)
+            step = make_fed_step(job, used.next, spec.workload, spec.settings, device)
             yield Training(job, step, time.monotonic() - start, used, waits, loading, placed.load_ahead)
 
 
