@@ -18,6 +18,7 @@ from traindyno.runner.protocol import Watcher
 from traindyno.runner.simulated import SimulatedRunner
 from traindyno.runner.simulated_loading import making_seconds
 from traindyno.search.find.goal import Goal
+from traindyno.search.find.prices import HARDLY_WAITS
 from traindyno.worker.kinds.probe import LEAST_BATCHES, LEAST_IN_TIME
 
 STEP_MILLISECONDS = {
@@ -43,8 +44,14 @@ QUICK_LOADER = "decode_seconds=0.0020,augment_seconds=0.0004,fetch_seconds=0.000
 """Another such machine: there a process makes a batch of prepared examples in just the time of the fastest step."""
 STARTING_SECONDS, ARM_SECONDS = 1.5, 0.8
 COMPILING_SECONDS, COMPILED_SECONDS = 55.0, 9.0
-BESIDE_MEASURING_SECONDS = {"anatomy": 16.0, "losses": 2.0, "pair": 1.0}
-RESIDENT_SECONDS = 2.0
+BESIDE_MEASURING_SECONDS = {"losses": 2.0, "pair": 1.0}
+ANATOMY_SECONDS, ANATOMY_STEPS = 4.0, 17
+"""Beside its fed steps; it queues, counts and profiles steps too."""
+RESIDENT_SECONDS, RESIDENT_STEPS = 2.0, 11
+"""A step by itself is timed for so long, and until there are enough of them."""
+PAIRED_STEPS = 8
+"""Of each arm."""
+CPU_TIME_STEPS = 3
 PROBED_TIMES = 1.1
 """What is made is read once before."""
 EXAMPLES = 16384
@@ -72,7 +79,7 @@ class ImaginedGpu(SimulatedRunner):
             loading = self._told_of_decoding(spec, told.loading)
             told = msgspec.structs.replace(told, first_step_seconds=max(compiling), loading=loading)
         seconds = self._takes(spec, compiling)
-        if spec.kind == "feed" and told is not None:
+        if spec.kind in ("feed", "anatomy") and told is not None:
             seconds += self._fed_seconds(spec, told.step_seconds)
         return msgspec.structs.replace(record, measurement=told, seconds=seconds)
 
@@ -112,10 +119,14 @@ class ImaginedGpu(SimulatedRunner):
         if spec.kind == "probe":
             return self._probing(spec) + self._preparing(spec)
         starting = STARTING_SECONDS + sum(ARM_SECONDS + seconds for seconds in compiling)
-        if spec.kind == "feed":
+        if spec.kind in ("feed", "anatomy"):
             return starting
         if spec.kind == "losses":
             measuring = (spec.budget.steps or 0) * self._step_seconds(spec)
+        elif spec.kind == "pair":
+            arms = [each for each in (spec.settings, spec.against) if each is not None]
+            steps = PAIRED_STEPS * sum(map(self._plain_step_seconds, arms))
+            measuring = max(spec.budget.seconds or 0.0, steps)
         else:
             measuring = spec.budget.seconds or 0.0
         return starting + measuring + BESIDE_MEASURING_SECONDS.get(spec.kind, 0.8)
@@ -130,13 +141,26 @@ class ImaginedGpu(SimulatedRunner):
         """Two batches of three are timed by the wall's clock; with the model, its step too."""
         making, limit = making_seconds(self._profile, spec), spec.budget.seconds or 0.0
         batches = max(3 * LEAST_IN_TIME // 2, min(3 * LEAST_BATCHES // 2, limit / making))
-        with_model = RESIDENT_SECONDS + making if spec.feed.supply == "resident" else 0.0
+        with_model = self._alone_seconds(spec) + making if spec.feed.supply == "resident" else 0.0
         return STARTING_SECONDS + ARM_SECONDS + with_model + PROBED_TIMES * (1 + batches) * making
+
+    def _alone_seconds(self, spec: TrialSpec) -> float:
+        """The step, and then a few more of them for what they take of the CPU."""
+        step = self._plain_step_seconds(spec.settings)
+        return max(RESIDENT_SECONDS, RESIDENT_STEPS * step) + CPU_TIME_STEPS * step
 
     def _fed_seconds(self, spec: TrialSpec, period: float) -> float:
         """The step by itself, the first batches and those that workers had ready; then enough of the others."""
         making = making_seconds(self._profile, spec)
-        return RESIDENT_SECONDS + 2 * making + flow_seconds(spec.settings, period, spec.budget.seconds or 0.0)
+        beside = self._beside_fed_seconds(spec)
+        waits = period > HARDLY_WAITS * self._plain_step_seconds(spec.settings)
+        return beside + 2 * making + flow_seconds(spec.settings, period, spec.budget.seconds or 0.0, waits=waits)
+
+    def _beside_fed_seconds(self, spec: TrialSpec) -> float:
+        """What else is looked at in such a trial."""
+        if spec.kind == "anatomy":
+            return ANATOMY_SECONDS + ANATOMY_STEPS * self._plain_step_seconds(spec.settings)
+        return max(RESIDENT_SECONDS, RESIDENT_STEPS * self._plain_step_seconds(spec.settings))
 
     def _compiling_seconds(self, spec: TrialSpec) -> list[float]:
         """For each arm; a loader by itself has no model to compile."""

@@ -86,24 +86,24 @@ def soon_known(record: TrialRecord) -> TrialRecord:
 
 
 def test_what_losses_leave_of_the_time_kept_for_them_is_spent_on_what_there_was_none_for() -> None:
-    goal = on_host(6)
+    goal = on_host(5.5)
     history = searched(goal, tamper=soon_known)
     last = max(number for number, each in enumerate(history) if each.spec.kind == "losses")
     before = {each.change: each.outcome for each in plan_of(goal).findings(history[:last]).attempts}
     assert before["workers for folder:/data, decoded by simplejpeg"] == "not tried: the time budget does not reach"
     (run,) = [each.spec for each in history[last:] if each.spec.kind == "feed" and each.spec.repeat < FIRST_ROUND]
     assert run.settings.compile != "none"
-    assert seconds(history) < 360
+    assert seconds(history) < 330
 
 
 def test_more_workers_than_an_older_step_needed_are_held_without_a_run_where_there_is_no_time_for_one() -> None:
-    goal = on_host(3)
+    goal = on_host(2.25)
     answer = answer_of(goal, searched(goal, tamper=soon_known))
     (bet,) = [each for each in answer.attempts if each.outcome.endswith("the faster step needs more")]
     assert (bet.change, bet.trials, bet.predicted) == ("num_workers=16", 0, True)
     assert answer.recommended.settings["num_workers"] == 16
     assert answer.recommended.examples_per_second > 0.55 * FASTEST_STEP
-    kept = on_host(3, keep=("num_workers",))
+    kept = on_host(2.25, keep=("num_workers",))
     assert answer_of(kept, searched(kept, tamper=soon_known)).recommended.settings["num_workers"] == 4
 
 
@@ -122,7 +122,7 @@ def test_fewer_workers_that_are_as_fast_have_one_line_with_their_run() -> None:
     assert line.seconds > 0
 
 
-@pytest.mark.parametrize(("minutes", "speedup"), [(3, 1.9), (4, 3), (5, 3)])
+@pytest.mark.parametrize(("minutes", "speedup"), [(3, 1.9), (4, 3), (4.5, 3)])
 def test_a_step_is_not_compiled_where_no_time_is_left_to_load_for_it(minutes: float, speedup: float) -> None:
     answer, history = found(on_host(minutes))
     assert answer.recommended.settings["compile"] == "none"
@@ -141,9 +141,13 @@ SLOW_STEPS = {
 """ViT-B/16 on the same machine: what is slow at first is most of the time that a search reckons with."""
 
 
-@pytest.mark.parametrize("minutes", [7, 8])
+@pytest.mark.parametrize("minutes", [7.5, 8, 9])
 def test_a_slow_baseline_leaves_time_to_compile(minutes: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs were reckoned to take as long as the baseline's, and a loader was sought for the step as it was instead."""
+    """Runs were reckoned to take as long as the baseline's, and a loader was sought for the step as it was instead.
+
+    Then a search of seven and a half minutes on a GPU did not come to it either, for steps are repeated in every trial:
+    where workers are ahead of a slow step, and where it is queued to be timed, fewer of them do.
+    """
     for step in STEP_MILLISECONDS:
         monkeypatch.setitem(STEP_MILLISECONDS, step, SLOW_STEPS[step[0], step[2]])
     answer, history = found(common(minutes))
@@ -294,13 +298,13 @@ def test_what_is_soon_prepared_is_tried_before_other_ways_to_load() -> None:
 
 def test_what_there_was_no_time_for_is_asked_again_once_less_is_to_be_kept() -> None:
     """The rounds of a loader with many workers leave no time to compile, until the data are prepared."""
-    goal = on_host(6.5, cpus=10, prepare="prepared:/store")
+    goal = on_host(6, cpus=10, prepare="prepared:/store")
     answer, history = found(goal, examples=120_000)
     prepared = next(number for number, each in enumerate(history) if each.spec.workload.data == "prepared:/store")
     before = {each.change: each.outcome for each in plan_of(goal).findings(history[:prepared]).attempts}
     assert before["compile=reduce-overhead"] == "not tried: the time budget does not reach"
     assert [each.adopted for each in answer.attempts if each.change == "compile=reduce-overhead"] == [True]
-    assert seconds(history) < 390
+    assert seconds(history) < 360
 
 
 def test_what_is_far_faster_than_foretold_of_the_rest_is_not_compared_in_a_run_of_its_own() -> None:

@@ -291,6 +291,34 @@ def test_a_step_is_queued_once_it_has_compiled_and_recorded(monkeypatch: pytest.
     assert (seconds is None) == waits
 
 
+class SlowDevice(CpuDevice):
+    """A step is queued in 20 ms, and waited for as long as it takes."""
+
+    def __init__(self, step_seconds: float) -> None:
+        super().__init__()
+        self.now, self._step_seconds, self.steps, self._done = 0.0, step_seconds, 0, 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def step(self) -> None:
+        self.steps += 1
+        self.now += 0.02
+        self._done = max(self._done, self.now) + self._step_seconds
+
+    def synchronize(self) -> None:
+        self.now = max(self.now, self._done)
+
+
+@pytest.mark.parametrize(("step_seconds", "repeats"), [(0.05, 10), (0.66, 3), (0.2, 5), (5.0, 3)])
+def test_a_slow_step_is_queued_fewer_times(step_seconds: float, repeats: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = SlowDevice(step_seconds)
+    monkeypatch.setattr(queueing, "time", device)
+    monkeypatch.setattr(queueing, "_waits_for_device", lambda step: False)
+    assert queueing.queue_seconds(device.step, device) == pytest.approx(0.02)
+    assert device.steps - queueing.STEPS_BEFORE == repeats
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ceilings, "SIZES", {"cpu": (16, 32)})

@@ -11,18 +11,20 @@ import msgspec
 import pytest
 import torch
 
+from traindyno.analysis.flow_pace import Pace
 from traindyno.core.errors import UsageError
 from traindyno.core.loading import Feed, Loading
 from traindyno.core.records import Budget, Measurement, Settings, TrialKind, TrialSpec, WorkloadSpec
 from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
 from traindyno.runner.protocol import Deadlines, Watcher
-from traindyno.worker import image_data
+from traindyno.worker import flow_timing, image_data
 from traindyno.worker.data.affinity import restrict_to_cpus
 from traindyno.worker.devices import open_device
 from traindyno.worker.errors import LargerThanDataError
 from traindyno.worker.job import build_job
 from traindyno.worker.kinds import KINDS
+from traindyno.worker.lead import Lead, Ready
 from worker.counted_device import SilentChannel
 from worker.data.known_data import KnownExamples
 from worker.data.tiny_sets import write_folder, write_shards
@@ -119,6 +121,26 @@ def test_a_loader_alone_is_told_by_its_intervals_its_start_and_the_size_of_a_bat
     assert loading.next_epoch_seconds is not None
     assert measurement.examples_in_data == 40
     assert measurement.loss is None
+
+
+@pytest.mark.parametrize("kind", ["feed", "anatomy"])
+@pytest.mark.parametrize(("feed", "tells"), [(LOADER, True), (Feed(cold=True), False), (Feed(supply="cached"), False)])
+def test_workers_are_asked_what_they_have_ready_wherever_they_feed_a_step(
+    kind: TrialKind, feed: Feed, tells: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not those of cold data, of which all that was read ahead of the clock must not count."""
+    told: list[int | None] = []
+
+    class Asking(Lead):
+        def __init__(self, ready: Ready, pace: Pace) -> None:
+            told.append(ready())
+            super().__init__(ready, pace)
+
+    monkeypatch.setattr(flow_timing, "Lead", Asking)
+    data = write_folder(tmp_path, [f"class{index % 3}/{index}.jpg" for index in range(80)])
+    workload = WorkloadSpec(model="mlp:4", data=f"folder:{data}", image_size=16)
+    measure(kind, workload, feed, num_workers=1, prefetch_factor=1)
+    assert [each is not None for each in told] == [tells]
 
 
 def test_a_users_loader_is_rebuilt_for_the_trial(sleeping: str) -> None:

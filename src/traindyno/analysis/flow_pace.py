@@ -1,5 +1,7 @@
 """How many batches of a loader a trial takes: those that were ready before the clock started must not count."""
 
+import msgspec
+
 from traindyno.core.base import Record
 from traindyno.core.loading import GPU_DECODER
 from traindyno.core.records import Settings
@@ -15,28 +17,45 @@ SETTLING_SECONDS = 1.5
 UNCOUNTED = 5
 """One block in so many, the first ones, is left to what is not yet as it will be."""
 
+LEADING_WORKERS = 4
+"""With fewer of them there is little to wait for, and what they have ready says little."""
+
 
 class Pace(Record, frozen=True):
     """Workers run ahead of the clock, so `discarded` batches go first, and more for `settling_seconds`; they deliver
     in turn, so blocks are multiples of `turn` batches; and at least `measured` batches are timed.
+
+    Workers that have `lead` batches ready wait for the step; null where that cannot be told so.
     """
 
     discarded: int
     turn: int
     measured: int
     settling_seconds: float = 0.0
+    lead: int | None = None
 
 
 def pace_of(settings: Settings) -> Pace:
-    """Discard twice what workers may have ready, and measure three times that."""
+    """Discard twice what workers may have ready, and measure three times that.
+
+    Workers that are slower than the step finish a batch each while it takes as many, and have fewer than that ready.
+    Where each has one ready beside the one that it is at, it is the step that is waited for.
+    """
     ahead = settings.num_workers * settings.prefetch_factor
+    may_lead = settings.num_workers >= LEADING_WORKERS and settings.prefetch_factor > 1
     settling = SETTLING_SECONDS if settings.decoder == GPU_DECODER else 0.0
     return Pace(
         discarded=max(2, 2 * ahead),
         turn=max(1, settings.num_workers),
         measured=max(3, 3 * ahead),
         settling_seconds=settling,
+        lead=ahead - settings.num_workers if may_lead else None,
     )
+
+
+def ahead_of_step(pace: Pace) -> Pace:
+    """Where workers wait for the step it matters no more in which turns they deliver, once all of them have."""
+    return msgspec.structs.replace(pace, turn=1, measured=pace.turn)
 
 
 def block_steps(pace: Pace, step_seconds: float) -> int:
@@ -44,9 +63,14 @@ def block_steps(pace: Pace, step_seconds: float) -> int:
     return max(1, round(BLOCK_SECONDS / max(step_seconds, 1e-6) / pace.turn)) * pace.turn
 
 
-def flow_seconds(settings: Settings, step_seconds: float, seconds: float) -> float:
-    """What a trial of so many seconds takes from its first batch on, if its steps take so long and are hard to tell."""
+def flow_seconds(settings: Settings, step_seconds: float, seconds: float, *, waits: bool = True) -> float:
+    """What a trial of so many seconds takes from its first batch on, if its steps take so long and are hard to tell.
+
+    Where training does not wait for its data, the workers are soon seen to be ahead.
+    """
     pace = pace_of(settings)
+    if pace.lead is not None and not waits:
+        pace = msgspec.structs.replace(ahead_of_step(pace), discarded=pace.discarded // 2)
     blocks = max(LEAST_BLOCKS * block_steps(pace, step_seconds), pace.measured * UNCOUNTED / (UNCOUNTED - 1))
     timed = min(max(seconds, blocks * step_seconds), (1 + OVERTIME) * seconds)
     return pace.discarded * step_seconds + pace.settling_seconds + timed

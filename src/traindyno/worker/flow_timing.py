@@ -8,7 +8,15 @@ from typing import Protocol
 
 import torch
 
-from traindyno.analysis.flow_pace import BLOCK_SECONDS, LEAST_BLOCKS, OVERTIME, UNCOUNTED, Pace, block_steps
+from traindyno.analysis.flow_pace import (
+    BLOCK_SECONDS,
+    LEAST_BLOCKS,
+    OVERTIME,
+    UNCOUNTED,
+    Pace,
+    ahead_of_step,
+    block_steps,
+)
 from traindyno.analysis.intervals import relative_half_width
 from traindyno.analysis.steady import enough, steady_from
 from traindyno.analysis.sustained import mean_interval
@@ -17,6 +25,7 @@ from traindyno.core.records import Block, Budget
 from traindyno.worker.channel import Channel
 from traindyno.worker.data.stopwatch import Clock, Stopwatch
 from traindyno.worker.devices import Device
+from traindyno.worker.lead import Lead, Ready, untold
 from traindyno.worker.steps import Step, finite_loss
 from traindyno.worker.timing import Timing, together
 
@@ -40,7 +49,7 @@ class FlowTiming(Record, frozen=True):
     @property
     def counted(self) -> tuple[Block, ...]:
         """All but the first fifth, whatever they took: to begin where blocks agree would leave out late batches."""
-        return self.timing.blocks[len(self.timing.blocks) // UNCOUNTED :]
+        return counted_of(self.timing.blocks)
 
 
 class FlowTimer:
@@ -49,6 +58,9 @@ class FlowTimer:
     Workers go on between two blocks: a pause that belonged to no block would be work that nobody waited for. `ahead`
     has the next batch loaded before the device is waited for, where this process loads by itself. `at_start` is called
     when the first block is about to begin.
+
+    `ready` says how many batches workers have finished. Where they are ahead of the step, less is discarded, a block
+    need not be of whole turns, and the trial may end once nothing was used up of what was ready before.
     """
 
     def __init__(
@@ -62,10 +74,12 @@ class FlowTimer:
         at_start: Callable[[], None] = lambda: None,
         clock: Clock = time.perf_counter,
         ahead: Callable[[], None] = lambda: None,
+        ready: Ready = untold,
     ) -> None:
         self._step, self._supply, self._waits, self._pace = step, supply, waits, pace
         self._device, self._channel, self._at_start, self._clock = device, channel, at_start, clock
         self._ahead = ahead
+        self._lead, self._usual_measured = Lead(ready, pace), pace.measured
         self._blocks: list[Block] = []
         self._waited: list[tuple[float, ...]] = []
         self._edge: float | None = None
@@ -102,9 +116,14 @@ class FlowTimer:
             if late >= OVERTIME * seconds:
                 break
             done = enough(per_step, LEAST_BLOCKS, precise) or (late >= 0 and len(per_step) >= LEAST_BLOCKS)
-            if done and sum(block.steps for block in timing.counted) >= self._pace.measured:
+            if done and self._has_measured_enough():
                 break
         return FlowTiming(timing=timing, waits=tuple(self._waited[len(self._waited) // UNCOUNTED :]))
+
+    def _has_measured_enough(self) -> bool:
+        """Fewer batches are enough where nothing was used up of what was ready before."""
+        measured = sum(block.steps for block in counted_of(self._blocks))
+        return measured >= self._usual_measured or (measured >= self._pace.measured and self._lead.is_kept())
 
     def _steps_of_quick_blocks(self, steps: int) -> int | None:
         """How many steps make a block, where the first block says that those discarded were slow and told too few.
@@ -120,6 +139,7 @@ class FlowTimer:
     def _begin_anew(self) -> list[Block]:
         """The blocks so far, which no longer count."""
         blocks, self._blocks, self._waited = self._blocks, [], []
+        self._lead.begin_anew()
         self._at_start()
         return blocks
 
@@ -141,13 +161,31 @@ class FlowTimer:
         now = self._clock()
         self._blocks.append(Block(steps=steps, seconds=now - self._edge))
         self._waited.append(self._waits.take())
+        self._lead.note_block()
         self._edge = now
         return loss
 
-    def _discard(self) -> tuple[Block, Block]:
-        """Take what must not count, in two halves: the later one tells how long a step usually takes."""
+    def _discard(self) -> tuple[Block, ...]:
+        """Take what must not count, in two halves: the later one tells how long a step usually takes.
+
+        Where workers are seen to be ahead of the step, the turn before tells it, and is enough.
+        """
         half = self._pace.discarded // 2
-        return self._discard_steps(0, half), self._discard_steps(half, self._pace.discarded)
+        first = self._discard_turns(half) if self._lead.may_be_seen() else (self._discard_steps(0, half),)
+        if self._lead.is_seen:
+            self._pace = ahead_of_step(self._pace)
+            return first
+        return (*first, self._discard_steps(half, self._pace.discarded))
+
+    def _discard_turns(self, most: int) -> tuple[Block, ...]:
+        """Turn by turn, until workers are seen to be ahead."""
+        blocks: list[Block] = []
+        self._waits.take()
+        for done in range(0, most, self._pace.turn):
+            blocks.append(self._discard_steps(done, min(most, done + self._pace.turn)))
+            if self._lead.look(sum(self._waits.take()) / blocks[-1].seconds):
+                break
+        return tuple(blocks)
 
     def _settle(self) -> list[Block]:
         """Discard more, for as long as the pace wants."""
@@ -171,6 +209,11 @@ class FlowTimer:
         """Whole turns that last long enough for the clock, or as many as a pass has left."""
         wanted = min(block_steps(self._pace, usual), self._supply.left())
         return max(1, int(wanted) // self._pace.turn) * self._pace.turn
+
+
+def counted_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """All but the first fifth."""
+    return tuple(blocks[len(blocks) // UNCOUNTED :])
 
 
 def _precise_mean(samples: Sequence[float], relative_interval: float) -> bool:

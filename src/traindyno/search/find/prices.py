@@ -19,6 +19,9 @@ COMPILED_SECONDS = 9.0
 ANATOMY_TIMES = 1.4
 """How many times as long as a run end to end the first step takes to be taken apart: 1.1 to 1.4 times were seen."""
 
+HARDLY_WAITS = 1.05
+"""Steps that take so many times as long as with resident data, or less, leave their workers ahead."""
+
 FEWEST_LOSS_STEPS = 25
 _STARTING_SECONDS = 2.0
 
@@ -73,11 +76,16 @@ class Prices:
         baseline, told = self._findings.baseline, self._findings.rate(self._findings.baseline)
         if step_seconds is None or told is None:
             return self.end_to_end_seconds
-        most = flow_seconds(baseline.settings, told.step_seconds, self._trial_seconds)
+        most = self._flow_seconds(baseline, told.step_seconds)
         starting = max(min(_STARTING_SECONDS, self.baseline_seconds), self.baseline_seconds - most)
         share = (self.baseline_seconds - starting) / most
         compiled = self.compiled_seconds if self.is_compiled and not self.was_compiled else 0.0
-        return compiled + starting + share * flow_seconds(setup.settings, step_seconds, self._trial_seconds)
+        return compiled + starting + share * self._flow_seconds(setup, step_seconds)
+
+    def _flow_seconds(self, setup: Setup, step_seconds: float) -> float:
+        resident = self._findings.resident_seconds(setup.settings)
+        waits = resident is None or step_seconds > HARDLY_WAITS * resident
+        return flow_seconds(setup.settings, step_seconds, self._trial_seconds, waits=waits)
 
     @property
     def fed_seconds(self) -> float:
@@ -117,8 +125,8 @@ class Prices:
 
     @property
     def compiling_seconds(self) -> float:
-        """What a step takes to be compiled: as the first one took."""
-        return max(self._first_steps, default=COMPILING_SECONDS)
+        """What a step takes to be compiled: as the first one took. One that failed had got that far at most."""
+        return max((*self._first_steps, *self._failed_steps), default=COMPILING_SECONDS)
 
     @property
     def compiled_seconds(self) -> float:
@@ -139,6 +147,11 @@ class Prices:
         told = (record for _, record in self._findings.log if record.spec.settings.compile != "none")
         begun = [record.measurement for record in told if _begins_with_steps(record)]
         return [_start_seconds(each) for each in begun if each is not None]
+
+    @property
+    def _failed_steps(self) -> list[float]:
+        told = (record for _, record in self._findings.log if compiles(record) and record.measurement is None)
+        return [record.seconds for record in told if record.spec.kind not in ("load", "probe", "losses")]
 
     def _pair_seconds(self) -> float:
         """A pair on top of what is held; where that is compiled, the other step has to be compiled too."""

@@ -16,6 +16,7 @@ from traindyno.worker.data.placed import PlacedSupply, Supply
 from traindyno.worker.data.supply import CachedSupply, LoaderSupply, host_batches
 from traindyno.worker.devices import Device
 from traindyno.worker.job import Job
+from traindyno.worker.lead import Ready, untold
 from traindyno.worker.steps import NO_MARKS, Marks, Step, make_fed_step
 
 
@@ -26,6 +27,7 @@ class Source:
     supply: Supply
     loading: Loading
     notes: tuple[str, ...] = ()
+    ready: Ready = untold
 
 
 @contextmanager
@@ -45,7 +47,7 @@ def open_source(spec: TrialSpec, job: Job, channel: Channel, skipped: SkippedExa
             cached_share=supply.warmth.cached_share,
         )
         del first
-        yield Source(supply, loading, supply.warmth.notes)
+        yield Source(supply, loading, supply.warmth.notes, supply.ready)
 
 
 class FedSteps:

@@ -9,7 +9,9 @@ from traindyno.analysis.intervals import median
 from traindyno.worker.devices import Device
 from traindyno.worker.steps import Step
 
-REPEATS = 10
+REPEATS, LEAST_REPEATS = 10, 3
+ENOUGH_SECONDS = 1.0
+"""Of a step that takes long, as many as fit into this time: each must be waited for before the next is queued."""
 # A compiled step compiles in the first, warms up its CUDA graphs in the second and records them in the third.
 STEPS_BEFORE = 3
 
@@ -24,10 +26,14 @@ def queue_seconds(step: Step, device: Device) -> float | None:
         step()
     if _waits_for_device(step):
         return None
-    readings = []
-    for _ in range(REPEATS):
+    readings: list[float] = []
+    device.synchronize()
+    began = time.perf_counter()
+    while len(readings) < REPEATS:
         device.synchronize()
         start = time.perf_counter()
+        if len(readings) >= LEAST_REPEATS and start - began > ENOUGH_SECONDS:
+            break
         step()
         readings.append(time.perf_counter() - start)
     device.synchronize()

@@ -11,6 +11,7 @@ from traindyno.worker.anatomy.instruments import Instruments, MarkedWaits, Readi
 from traindyno.worker.channel import Channel
 from traindyno.worker.devices import Device
 from traindyno.worker.flow_timing import FlowTimer, Renewable
+from traindyno.worker.lead import Ready, untold
 from traindyno.worker.steps import Step
 
 
@@ -32,8 +33,9 @@ class Turns(FlowTimer):
         device: Device,
         channel: Channel,
         ahead: Callable[[], None] = lambda: None,
+        ready: Ready = untold,
     ) -> None:
-        super().__init__(plain, supply, waits, pace, device, channel, ahead=ahead)
+        super().__init__(plain, supply, waits, pace, device, channel, ahead=ahead, ready=ready)
         self._instrumented, self._instruments, self._marked_waits = instrumented, instruments, waits
         self.instrumented_blocks: list[Block] = []
         self.readings: list[dict[PhaseName, Reading]] = []

@@ -12,6 +12,7 @@ import psutil
 from traindyno.core.errors import TraindynoError
 from traindyno.machine.memory import oom_kill_count
 from traindyno.worker.data.loading import Endless, start_loader
+from traindyno.worker.data.ready import ready_batches
 from traindyno.worker.data.sharing import not_shared
 from traindyno.worker.data.worker_faults import GRACE_SECONDS, exit_code_behind
 from traindyno.worker.errors import DataError, DoesNotApplyError
@@ -81,6 +82,10 @@ class Flow:
         if self._endless.sharing is not None:
             self._endless.sharing.look_at(batch)
         return batch
+
+    def ready(self) -> int | None:
+        """How many batches the workers have finished that nobody has taken; null where nobody tells."""
+        return ready_batches(self._iterator)
 
     def next_epoch(self) -> tuple[float, Any] | None:
         """Begin another epoch: seconds to its first batch, and the batch; null for a stream whose workers persist.

@@ -49,6 +49,12 @@ class LoaderSupply:
         self._taken += 1
         return self.flow.take()
 
+    def ready(self) -> int | None:
+        """How many batches are finished and not yet taken. Of cold data that says nothing: what was read ahead of the
+        clock is what must not count.
+        """
+        return None if self._spec.feed.cold else self.flow.ready()
+
     def left(self) -> float:
         """How many batches there are before the data must be made cold again."""
         return self._batches_in_pass - self._taken

@@ -98,7 +98,18 @@ def _measure_fed(spec: TrialSpec, job: Job, source: Source, device: Device, chan
         first, loss = time_block(plain, 1, device)
         finite_loss(loss)
         placed = steps.placed
-        turns = Turns(plain, instrumented, instruments, placed, steps.waits, pace, device, channel, placed.load_ahead)
+        turns = Turns(
+            plain,
+            instrumented,
+            instruments,
+            placed,
+            steps.waits,
+            pace,
+            device,
+            channel,
+            ahead=placed.load_ahead,
+            ready=source.ready,
+        )
         told = turns.run(budget_of(spec))
         memory = device.memory()
         # Before the profiler, which leaves every later launch a little slower.

@@ -31,6 +31,7 @@ from traindyno.worker.kinds.bench import set_up, time_resident
 from traindyno.worker.kinds.loads import bad_of, budget_of, disk_note, intervals_of, skipping
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.later_steps import of_later_steps
+from traindyno.worker.lead import Ready, untold
 from traindyno.worker.loaders import own_loader
 from traindyno.worker.steps import Step, make_fed_step
 from traindyno.worker.timing import Timing, time_block
@@ -113,7 +114,7 @@ def _from_loader(spec: TrialSpec, job: Job, device: Device, channel: Channel, sk
         batch_bytes, fill_seconds = host_bytes(first), getattr(first, "fill_seconds", None)
         del first
         usage, pace = Usage(), pace_of(spec.settings)
-        told = _timed(supply, pace, spec, job, device, channel, lambda: usage.begin(supply.flow))
+        told = _timed(supply, pace, spec, job, device, channel, lambda: usage.begin(supply.flow), supply.ready)
         used, warmth = usage.end(supply.flow), supply.warmth
     batches, own = sum(block.steps for block in told.timing.blocks), own_loader(job.source)
     loading = Loading(
@@ -144,9 +145,10 @@ def _timed(
     device: Device,
     channel: Channel,
     at_start: Callable[[], None],
+    ready: Ready = untold,
 ) -> FlowTiming:
     waits = Stopwatch()
     with PlacedSupply(supply, job.source, spec.settings, device.torch_device, waits) as placed:
         step = make_fed_step(job, placed.next, spec.workload, spec.settings, device)
-        timer = FlowTimer(step, placed, waits, pace, device, channel, at_start, ahead=placed.load_ahead)
+        timer = FlowTimer(step, placed, waits, pace, device, channel, at_start, ahead=placed.load_ahead, ready=ready)
         return timer.run(budget_of(spec))

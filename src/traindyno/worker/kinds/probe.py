@@ -32,7 +32,9 @@ from traindyno.worker.steps import Step
 
 LEAST_BATCHES, LEAST_IN_TIME = 6, 4
 """Fewer where they are so large that time is up before."""
-STEPS_FOR_CPU_TIME = 7
+STEPS_FOR_CPU_TIME, LEAST_STEPS_FOR_CPU_TIME = 7, 3
+SECONDS_FOR_CPU_TIME = 1.0
+"""Fewer steps where they take longer than this."""
 
 
 @dataclass
@@ -130,9 +132,12 @@ def _time_stages(staged: Staged, spec: TrialSpec, channel: Channel) -> tuple[Sta
 
 def _step_cpu_seconds(step: Step, device: Device) -> float:
     """CPU time of the whole process for one step; of a GPU's step, to launch it, without waiting for the GPU."""
-    readings = []
-    for _ in range(STEPS_FOR_CPU_TIME):
+    readings: list[float] = []
+    deadline = time.monotonic() + SECONDS_FOR_CPU_TIME
+    while len(readings) < STEPS_FOR_CPU_TIME:
         device.synchronize()
+        if len(readings) >= LEAST_STEPS_FOR_CPU_TIME and time.monotonic() > deadline:
+            break
         start = time.process_time()
         step()
         readings.append(time.process_time() - start)

@@ -1,0 +1,146 @@
+"""Workers that are ahead of the step let a trial end sooner, and change nothing of what it tells."""
+
+import random
+
+import pytest
+
+from traindyno.analysis.flow_pace import BLOCK_SECONDS, pace_of
+from traindyno.analysis.sustained import sustained_seconds
+from traindyno.core.records import Budget, Settings
+from traindyno.worker.data.stopwatch import Stopwatch
+from traindyno.worker.flow_timing import FlowTimer, FlowTiming
+from traindyno.worker.lead import Ready, untold
+from worker.counted_device import SilentChannel
+from worker.test_flow_timing import Line
+
+TRIAL_SECONDS = 3.0
+
+
+class Workers(Line):
+    """A loader as torch has it: each worker makes its batches in order, they are taken in order, and for each that is
+    taken another one is asked for. The first worker may begin late, and no batch takes quite as long as another.
+    """
+
+    def __init__(
+        self, settings: Settings, making: float, step: float, late: float = 0.0, uneven: float = 0.0, way: float = 0.0
+    ) -> None:
+        super().__init__()
+        self._workers, self._making, self._step_seconds = settings.num_workers, making, step
+        self._late, self._uneven, self._way = late, uneven, way
+        self._random = random.Random(0)
+        self._free = [0.0] * self._workers
+        self._done: list[float] = []
+        for _ in range(self._workers * settings.prefetch_factor):
+            self._ask()
+        self.take()
+
+    def _ask(self) -> None:
+        number = len(self._done)
+        worker = number % self._workers
+        begins = max(self.now, self._free[worker]) + (self._late if number == 0 else 0.0)
+        self._free[worker] = begins + self._making * (1 + self._uneven * self._random.uniform(-1, 1))
+        self._done.append(self._free[worker])
+
+    def take(self) -> None:
+        self.now = max(self.now, self._done[self.taken]) + self._way
+        self.taken += 1
+        self._ask()
+
+    def compute(self) -> None:
+        self.now += self._step_seconds
+
+    def ready(self) -> int:
+        return sum(done <= self.now for done in self._done[self.taken :])
+
+
+def measured(line: Workers, settings: Settings, ready: Ready) -> tuple[FlowTiming, float]:
+    """What a trial tells, and how long it takes."""
+    waits, began = Stopwatch(line.clock), line.now
+    take = waits.around(line.take)
+
+    def step() -> None:
+        take()
+        line.compute()
+
+    pace, channel = pace_of(settings), SilentChannel()
+    timer = FlowTimer(step, line, waits, pace, line, channel, clock=line.clock, ready=ready)  # type: ignore[arg-type]
+    told = timer.run(Budget(seconds=TRIAL_SECONDS, relative_interval=0.0))
+    return told, line.now - began
+
+
+def both(
+    workers: int, prefetch: int, load: float, step: float, late: float = 0.0, uneven: float = 0.0
+) -> tuple[float, float, float, float]:
+    """Seconds per step and of the trial, where workers are asked what they have ready, and where they are not.
+
+    `load` is what all workers together take for a batch, as a share of the step.
+    """
+    settings, making = Settings(batch_size=8, num_workers=workers, prefetch_factor=prefetch), load * step * workers
+    lines = [Workers(settings, making, step, late * making, uneven) for _ in range(2)]
+    (asked, seconds), (plain, usual) = (
+        measured(lines[0], settings, lines[0].ready),
+        measured(lines[1], settings, untold),
+    )
+    return sustained_seconds(asked.counted)[0], seconds, sustained_seconds(plain.counted)[0], usual
+
+
+@pytest.mark.parametrize("step", [0.01, 0.1, 0.6, 2.0])
+@pytest.mark.parametrize(("workers", "prefetch"), [(4, 2), (8, 4), (16, 2), (16, 8)])
+@pytest.mark.parametrize("late", [0.0, 3.0])
+@pytest.mark.parametrize("uneven", [0.0, 0.3])
+def test_it_tells_the_same_whether_workers_are_asked_or_not(
+    step: float, workers: int, prefetch: int, late: float, uneven: float
+) -> None:
+    for load in (0.1, 0.5, 0.8, 0.9, 0.95, 0.98, 1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 3.0):
+        asked, seconds, plain, usual = both(workers, prefetch, load, step, late, uneven)
+        assert asked == pytest.approx(plain, rel=1e-6)
+        assert seconds <= usual + BLOCK_SECONDS
+
+
+@pytest.mark.parametrize(("workers", "step", "share"), [(4, 0.66, 0.6), (16, 0.66, 0.45), (16, 2.0, 0.45)])
+def test_a_slow_step_with_quick_workers_is_told_in_half_of_the_time(workers: int, step: float, share: float) -> None:
+    asked, seconds, _, usual = both(workers, 2, 0.1, step)
+    assert asked == pytest.approx(step)
+    assert seconds < share * usual
+
+
+def test_it_is_steady_by_blocks_of_single_steps() -> None:
+    """Whole turns of workers were too long for a trial to have enough of them."""
+    settings = Settings(batch_size=8, num_workers=8)
+    lines = [Workers(settings, making=0.2, step=0.6) for _ in range(2)]
+    asked, plain = measured(lines[0], settings, lines[0].ready)[0], measured(lines[1], settings, untold)[0]
+    assert asked.timing.steady_from is not None
+    assert plain.timing.steady_from is None
+    assert {block.steps for block in asked.timing.blocks} == {1}
+
+
+def test_batches_that_are_waited_for_a_little_do_not_count_as_ready() -> None:
+    """Their way from the worker takes a tenth of the step, and the step waits for it each time."""
+    settings = Settings(batch_size=8, num_workers=8)
+    line = Workers(settings, making=0.01, step=0.09, way=0.01)
+    told, _ = measured(line, settings, line.ready)
+    assert {block.steps % 8 for block in told.timing.blocks} == {0}
+
+
+class Tiring(Workers):
+    """From some batch on they take far longer, which what they have ready hides for a while."""
+
+    def _ask(self) -> None:
+        self._making = 4.0 if len(self._done) > 24 else 0.2
+        super()._ask()
+
+
+def test_a_trial_does_not_end_while_what_was_ready_is_used_up() -> None:
+    """By then workers need half a second for a batch, and it sees them wait."""
+    settings = Settings(batch_size=8, num_workers=8)
+    line = Tiring(settings, making=0.2, step=0.3)
+    told, seconds = measured(line, settings, line.ready)
+    assert seconds > 2 * TRIAL_SECONDS
+    assert sustained_seconds(told.counted)[0] > 1.1 * 0.3
+
+
+@pytest.mark.parametrize(
+    ("workers", "prefetch", "lead"), [(2, 2, None), (4, 1, None), (4, 2, 4), (16, 2, 16), (8, 4, 24)]
+)
+def test_workers_that_wait_have_one_batch_each_at_least(workers: int, prefetch: int, lead: int | None) -> None:
+    assert pace_of(Settings(batch_size=8, num_workers=workers, prefetch_factor=prefetch)).lead == lead
