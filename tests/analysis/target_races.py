@@ -73,6 +73,16 @@ def without_accuracy(record: TrialRecord) -> TrialRecord:
     return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, learning=learning))
 
 
+def never_finite(record: TrialRecord) -> TrialRecord:
+    """The same run with a loss that was no number from the first step on."""
+    assert record.measurement is not None
+    assert record.measurement.learning is not None
+    learning = record.measurement.learning
+    lost = tuple(msgspec.structs.replace(each, loss=math.nan, training_loss=math.nan) for each in learning.evaluations)
+    learning = msgspec.structs.replace(learning, evaluations=lost, began_finite=False)
+    return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, learning=learning))
+
+
 def failed(spec: TrialSpec, outcome: Outcome = Outcome.OUT_OF_DEVICE_MEMORY) -> TrialRecord:
     failure = Failure(outcome=outcome, message="it is full", remedy="use less")
     return TrialRecord(spec=spec, outcome=outcome, seconds=1.0, failure=failure)

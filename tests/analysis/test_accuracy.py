@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import pytest
 
 from search.fake_device import failure
@@ -92,6 +93,40 @@ def test_runs_that_diverged_count_with_what_they_ended_with_and_their_time_does_
     assert answer.rows[1].diverged == 2
     assert answer.rows[1].accuracy_mean == pytest.approx(0.1)
     assert said(answer, "Batch 4096: 2 of 2 runs diverged")
+
+
+def never_finite(record: TrialRecord) -> TrialRecord:
+    """The same run with a loss that was no number from the first step on."""
+    assert record.measurement is not None
+    assert record.measurement.learning is not None
+    lost = tuple(
+        msgspec.structs.replace(each, training_loss=math.nan, loss=math.nan, accuracy=0.1)
+        for each in record.measurement.learning.evaluations
+    )
+    learning = msgspec.structs.replace(record.measurement.learning, evaluations=lost, diverged=True, began_finite=False)
+    return msgspec.structs.replace(record, measurement=msgspec.structs.replace(record.measurement, learning=learning))
+
+
+def test_where_no_loss_ever_was_a_number_no_other_rate_is_proposed() -> None:
+    request = asked(rule="linear", sizes=(32,), seeds=2)
+    history = trained(request, FakeLearner(seed_spread=0.01))
+    answer = concluded(request, [never_finite(record) for record in history])
+    assert said(answer, "Batch 32: the loss of 2 of 2 runs was no number from the first step on; they count with")
+    assert said(answer, "Look for NaN in the data and in what model and loss return.")
+    assert not said(answer, "diverged")
+    assert not said(answer, "another rate")
+    answer = concluded(request, [history[0], never_finite(history[1])])
+    assert said(answer, "the loss of 1 of 2 runs was no number")
+
+
+def test_a_search_for_a_rate_that_met_no_number_asks_for_no_other_rate() -> None:
+    request = asked(rule="tune", sizes=(32,), seeds=2)
+    history: list[TrialRecord] = []
+    while (proposal := plan_of(request).ask(history)) is not None:
+        history.append(never_finite(FakeLearner().run(proposal.spec)))
+    answer = concluded(request, history)
+    assert answer.rows[0].rate_at_edge
+    assert not said(answer, "Give an --lr")
 
 
 def test_every_row_is_held_against_the_reference() -> None:

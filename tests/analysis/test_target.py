@@ -6,7 +6,18 @@ import random
 import msgspec
 import pytest
 
-from analysis.target_races import EVERY, MISS, TEMPLATE, concluded, failed, race, request_of, run_of, without_accuracy
+from analysis.target_races import (
+    EVERY,
+    MISS,
+    TEMPLATE,
+    concluded,
+    failed,
+    never_finite,
+    race,
+    request_of,
+    run_of,
+    without_accuracy,
+)
 from traindyno.analysis.target_settling import run_specs
 from traindyno.analysis.target_standing import BEHIND, FIRST, Crossings, standing_of
 from traindyno.core.answers import TargetAnswer
@@ -149,6 +160,18 @@ def test_diverging_is_a_miss_with_a_reason() -> None:
     answer = concluded(request, records)
     assert answer.rows[0].diverged == 6
     assert "6 diverged, so its learning rate is too high" in told(answer)
+
+
+def test_a_loss_that_never_was_a_number_is_a_miss_that_no_rate_or_length_mends() -> None:
+    request = request_of(10)
+    records = [run_of(spec, MISS, diverged=True) for spec in run_specs(request, TEMPLATE, [])["batch 10"]]
+    answer = concluded(request, [never_finite(record) for record in records])
+    assert answer.verdicts[0] == "No run reached accuracy 0.9."
+    assert "in 6 the loss was no number from the first step on: look for NaN in the data" in told(answer)
+    assert "learning rate" not in told(answer)
+    answer = concluded(request, [*records[1:], never_finite(records[0])])
+    assert "5 diverged, so its learning rate is too high; in 1 the loss was no number" in told(answer)
+    assert "Ask for less" in answer.verdicts[0]
 
 
 def test_the_best_loss_is_the_lowest() -> None:

@@ -301,9 +301,11 @@ class TooLarge(SimulatedRunner):
         return TrialRecord(spec=spec, outcome=Outcome.USER_ERROR, seconds=1.0, failure=failure)
 
 
-def test_a_batch_larger_than_the_data_is_a_mistake_of_usage(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_larger_than_the_data_is_told_by_the_trial_as_elsewhere(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("traindyno.app.workshop.open_runner", lambda name, deadlines: TooLarge(Profile()))
-    with pytest.raises(UsageError, match="a batch of 32 is larger than the data") as refusal:
+    with pytest.raises(NothingMeasuredError, match="the run failed: a batch of 32 is larger than the data") as refusal:
         train(request(), Context(store=store))
     assert refusal.value.hint == "use a smaller batch"
 

@@ -80,6 +80,16 @@ def test_a_dry_run_tells_the_recipe_and_makes_no_folders(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dry_run_of_a_job_does_not_claim_to_know_its_optimiser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job.py").write_text("def workload(): ...")
+    arguments = ("train", "--dry-run", "--device", "cpu", "--model", "job.py:workload", "--lr", "0.1")
+    code, told, _ = in_process(tmp_path, monkeypatch, capsys, *arguments)
+    assert code == 0
+    assert "of batch size 64, sgd unless it brings its own, learning rate 0.1" in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -101,6 +101,7 @@ def test_data_of_a_job_s_own_code_have_no_name_in_its_file() -> None:
     text = format_settings_file(file)
     assert "synthetic" not in text
     assert "# What the settings were found for, with its own data; another may want others." in text
+    assert 'optimizer = "sgd"  # unless the job brings its own' in text.splitlines()
     assert parse_settings_file(text, "my.toml") == file
 
 
@@ -138,6 +139,11 @@ def test_two_lines_by_hand_are_a_settings_file(text: str, tmp_path: Path) -> Non
 def test_a_file_may_leave_the_batch_to_others() -> None:
     file = parse_settings_file("num_workers = 4", "my.toml")
     assert settings_of(file, Settings(batch_size=32)) == Settings(batch_size=32, num_workers=4)
+
+
+def test_the_optimiser_of_a_named_model_is_the_one_in_its_file() -> None:
+    file = msgspec.structs.replace(FOUND, workload=WorkloadSpec(model="torchvision:resnet50"))
+    assert 'optimizer = "sgd"' in format_settings_file(file).splitlines()
 
 
 def test_the_device_is_neither_written_nor_read() -> None:

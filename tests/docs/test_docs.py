@@ -180,13 +180,10 @@ def test_the_table_of_outcomes_is_complete_and_has_the_remedies_word_for_word() 
     assert table == {outcome.value: REMEDIES.get(outcome, "") for outcome in Outcome}
 
 
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [("loader", "because the batch is larger than the data"), ("train --lr 0.1", "in `train` also a batch larger")],
-)
-def test_the_exit_code_of_a_batch_larger_than_the_data_is_documented(command: str, words: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["loader", "train --lr 0.1"])
+def test_the_exit_code_of_a_batch_larger_than_the_data_is_documented(command: str, tmp_path: Path) -> None:
     meanings = dict(table_rows(section(COMMANDS_PAGE, "Exit codes").body))
-    (code,) = (code for code, meaning in meanings.items() if words in meaning)
+    (code,) = (code for code, meaning in meanings.items() if "the batch is larger than the data" in meaning)
     asked = [*command.split(), "--model", "mlp:4", "--data", "digits:", "--batch-size", "5000", "--device", "cpu"]
     assert terminal.run(tmp_path, *asked).returncode == int(code)
 

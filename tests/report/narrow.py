@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from traindyno.core.answers import Document
 from traindyno.report.renderers.console import render_console
-from traindyno.report.renderers.console_table import LONGEST_NUMBER
+from traindyno.report.renderers.console_words import LONGEST_NUMBER
 from traindyno.report.views import view_of
 from traindyno.report.wording import clean
 

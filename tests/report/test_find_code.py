@@ -244,6 +244,18 @@ def test_other_data_have_no_loader_to_be_kept(title: str, model: str, data: str)
     assert not any("worker_init_fn" in line for line in _commented(code(title, PLAIN, model=model, data=data)))
 
 
+@pytest.mark.parametrize("title", ["PyTorch", "accelerate"])
+@pytest.mark.parametrize("mode", get_args(Mode))
+def test_a_loop_over_own_data_does_not_claim_to_know_the_form_of_its_batches(title: str, mode: Mode) -> None:
+    own = code(title, PLAIN, model="job.py:make", mode=mode).splitlines()
+    loop = next(number for number, line in enumerate(own) if line.startswith(("for epoch", "with torch.inference")))
+    assert own[loop - 2].startswith("# Pairs")
+    assert "another" in own[loop - 2]
+    assert "as in your own loop" in own[loop - 1]
+    for model, data in (("torchvision:resnet50", "synthetic:"), ("job.py:make", "folder:/a")):
+        assert "# Pairs" not in code(title, PLAIN, model=model, data=data, mode=mode)
+
+
 def _commented(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("#")]
 

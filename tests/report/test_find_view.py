@@ -341,6 +341,20 @@ def test_the_step_is_drawn_before_and_after_with_what_binds_it() -> None:
     assert {"data-bound (decode)", "compute-bound", "1.17 ms"} <= labels
 
 
+@pytest.mark.parametrize(
+    ("missing", "title"),
+    [
+        ({}, "The step before and after"),
+        ({"step_after": ()}, "The baseline's step; that of what was found is not known"),
+        ({"step_before": ()}, "The step of what was found; the baseline's is not known"),
+    ],
+)
+def test_the_picture_of_the_step_is_called_what_it_shows(missing: dict[str, Any], title: str) -> None:
+    chart = chapters_of(with_answer(**missing))["Before and after"].chart
+    assert chart is not None
+    assert chart["title"]["text"] == title
+
+
 def test_every_attempt_with_a_ratio_is_drawn_and_those_adopted_are_marked() -> None:
     chapter = chapters_of(find_document())["What was tried"]
     states = {row["name"]: row["state"] for row in drawn(chapter.chart, "state")}

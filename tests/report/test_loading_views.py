@@ -22,7 +22,9 @@ from traindyno.report.renderers.console import render_console
 from traindyno.report.renderers.csv_rows import render_csv
 from traindyno.report.renderers.markdown import render_markdown
 from traindyno.report.settings_text import loader_line, toml
+from traindyno.report.view import Table
 from traindyno.report.views import view_of
+from traindyno.report.views.loader_tables import ONE_PROCESS
 
 
 def chart_of(document: Document) -> dict[str, Any]:
@@ -88,6 +90,17 @@ def test_a_recommendation_that_was_not_steady_is_marked_in_its_row_and_where_it_
     (told,) = [line for line in text.splitlines() if line.startswith("Recommended: ")]
     assert "(!) not steady" in " ".join(text[text.index(told) :].split())
     assert "(!)" not in render_console(loader_document()).split("Recommended: ")[1]
+
+
+def test_two_intervals_of_the_recommended_rate_are_explained() -> None:
+    def shown(document: Document) -> tuple[Table, ...]:
+        return view_of(document).tables(document)
+
+    legends = {table.title: table.legend for table in shown(loader_document())}
+    assert legends["Feeding the model"] == (ONE_PROCESS,)
+    assert legends["The loader alone"] == ()
+    same = loader_answer(examples_per_second=2010.0, ci95=(2010 * 0.985, 2010 * 1.02))
+    assert not any(ONE_PROCESS in table.legend for table in shown(loader_document(answer=same)))
 
 
 def test_what_nobody_measured_has_no_column() -> None:

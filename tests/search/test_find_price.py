@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from search import imagined_gpu
-from search.imagined_gpu import STEP_MILLISECONDS, ImaginedGpu
+from search.imagined_gpu import QUICK_LOADER, STEP_MILLISECONDS, ImaginedGpu
 from search.simulated_find import answer_of, goal_of, plan_of
 from traindyno.core.answers.find import FindAnswer
-from traindyno.core.records import TrialRecord
+from traindyno.core.records import Settings, TrialRecord
 from traindyno.runner.protocol import Watcher
 from traindyno.search.find.goal import Goal
 
@@ -46,6 +46,17 @@ def test_a_batch_that_has_to_be_compiled_for_does_not_take_the_time_of_the_proof
     answer, cut = cut_at_budget(goal_of(cpus=16, budget_seconds=60.0 * minutes, has_data=False), ImaginedGpu(16))
     assert not cut
     assert answer.recommended.confirmed
+
+
+@pytest.mark.parametrize("minutes", [5.0, 5.2, 5.6])
+@pytest.mark.parametrize("cpus", [32, 64])
+def test_workers_that_are_held_without_a_run_leave_time_for_their_round(minutes: float, cpus: int) -> None:
+    """Each of them has eight large batches ready, so that a run of many takes far longer than one of what was held."""
+    baseline = Settings(batch_size=1024, device="simulated", num_workers=8, prefetch_factor=8)
+    goal = goal_of(baseline, cpus=cpus, budget_seconds=60.0 * minutes, decoders=("pil", "torchvision", "simplejpeg"))
+    answer, cut = cut_at_budget(goal, ImaginedGpu(cpus, loader=QUICK_LOADER, slower=1.2))
+    assert not cut
+    assert answer.speedup > 1.2
 
 
 def test_losses_of_slow_steps_are_not_taken_for_those_of_a_small_batch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from traindyno.analysis.cautions import remarks
 from traindyno.analysis.intervals import t_interval
 from traindyno.analysis.noise_scale import NoiseEstimate
 from traindyno.analysis.row_comparisons import Sample, compare_rows
+from traindyno.analysis.training import never_finite
 from traindyno.core.answers import AccuracyAnswer, AccuracyRow, Interval
 from traindyno.core.base import Record
 from traindyno.core.errors import NothingMeasuredError
@@ -72,6 +73,7 @@ def conclude_accuracy(
                 noise=runs.noise,
                 classes=_classes(runs),
                 reasons={size.batch_size: _why_missing(size) for size in runs.sizes},
+                never_finite={size.batch_size: _never_finite(size) for size in runs.sizes},
                 tuning_seconds=tuning_seconds,
             ),
             *remarks(record for size in runs.sizes for record in size.counted),
@@ -133,6 +135,11 @@ def _sample(size: SizeRuns) -> Sample:
 def _accuracies(records: Sequence[TrialRecord]) -> tuple[float, ...]:
     ended = (final_accuracy(record) for record in records)
     return tuple(accuracy for accuracy in ended if accuracy is not None)
+
+
+def _never_finite(size: SizeRuns) -> int:
+    learnings = (learning_of(record) for record in size.counted)
+    return sum(learning is not None and never_finite(learning) for learning in learnings)
 
 
 def _why_missing(size: SizeRuns) -> str:

@@ -1,11 +1,12 @@
 """What to keep in mind about a table of accuracies, in sentences."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from traindyno.analysis.noise_scale import NoiseEstimate
 from traindyno.analysis.rate_rules import assumed_optimizer
 from traindyno.analysis.row_comparisons import TOO_FEW
+from traindyno.analysis.training import NEVER_FINITE
 from traindyno.core.answers import AccuracyRow, RowComparison
 from traindyno.core.requests import AccuracyRequest
 from traindyno.core.units import format_seconds
@@ -26,21 +27,26 @@ def accuracy_verdicts(
     noise: NoiseEstimate | None,
     classes: int | None,
     reasons: Mapping[int, str],
+    never_finite: Mapping[int, int],
     tuning_seconds: float,
 ) -> tuple[str, ...]:
-    """First how rows differ, then what the numbers do not say. `reasons` are those of missing runs, by batch size."""
+    """First how rows differ, then what the numbers do not say. By batch size, `reasons` are those of missing runs.
+
+    `never_finite` counts the runs of which no loss was a number, whatever their rate.
+    """
+    with_numbers = [row for row in rows if row.seeds > never_finite[row.batch_size]]
     return (
         *_compared(comparisons),
         *_fair(request, rows, tuning_seconds),
         *_noise(request, noise),
         *_assumed(request),
-        *_edges(rows),
-        *_diverged(rows),
+        *_edges(with_numbers),
+        *_diverged(rows, never_finite),
         *_missing(rows, reasons),
         *_normalised(request, rows),
         *_emulated(request),
         *_lengths(request),
-        *_telling(rows, classes),
+        *_telling(rows, classes, bool(with_numbers)),
     )
 
 
@@ -102,12 +108,15 @@ def _edges(rows: Sequence[AccuracyRow]) -> list[str]:
     ]
 
 
-def _diverged(rows: Sequence[AccuracyRow]) -> list[str]:
-    return [
-        f"Batch {row.batch_size}: {row.diverged} of {row.seeds} runs diverged; they count with what they ended with."
-        for row in rows
-        if row.diverged
-    ]
+def _diverged(rows: Sequence[AccuracyRow], never_finite: Mapping[int, int]) -> Iterator[str]:
+    for row in rows:
+        never = never_finite[row.batch_size]
+        counted = "they count with what they ended with."
+        if row.diverged > never:
+            yield f"Batch {row.batch_size}: {row.diverged - never} of {row.seeds} runs diverged; {counted}"
+        if never:
+            lost = f"the loss of {never} of {row.seeds} runs was no number from the first step on"
+            yield f"Batch {row.batch_size}: {lost}; {counted} {NEVER_FINITE}"
 
 
 def _missing(rows: Sequence[AccuracyRow], reasons: Mapping[int, str]) -> list[str]:
@@ -159,13 +168,13 @@ def _lengths(request: AccuracyRequest) -> list[str]:
     return [f"Equal steps: batch {large} makes as many as batch {small}, and sees {times:.3g} times the examples."]
 
 
-def _telling(rows: Sequence[AccuracyRow], classes: int | None) -> list[str]:
+def _telling(rows: Sequence[AccuracyRow], classes: int | None, may_learn: bool) -> list[str]:
     means = [row.accuracy_mean for row in rows if row.accuracies]
     if min(means) > SATURATED:
         return [f"All rows are above {SATURATED:.1%}: this data is too easy to tell batch sizes apart."]
     if classes and max(means) < NEAR_CHANCE / classes:
         return [
-            f"No row is far above guessing ({1 / classes:.0%}): too little was learnt to tell batch sizes apart. "
-            "Try more epochs or another rate."
+            f"No row is far above guessing ({1 / classes:.0%}): too little was learnt to tell batch sizes apart."
+            + (" Try more epochs or another rate." if may_learn else "")
         ]
     return []

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from traindyno.analysis.probes import larger_than_data
 from traindyno.analysis.survival import median_time
 from traindyno.analysis.target_standing import Crossings
+from traindyno.analysis.training import never_finite
 from traindyno.core.base import Record
 from traindyno.core.learning import Evaluation, Learning, Target
 from traindyno.core.outcomes import Outcome
@@ -61,6 +62,11 @@ class Entrant(Record, frozen=True):
     @property
     def diverged(self) -> int:
         return sum(run is not None and run.diverged for run in self.runs)
+
+    @property
+    def never_finite(self) -> int:
+        """How many of those never had a loss that was a number, so that their rate is not at fault."""
+        return sum(run is not None and never_finite(run) for run in self.runs)
 
     @property
     def missing(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from traindyno.analysis.survival import FEWEST_FOR_INTERVAL, median_time
 from traindyno.analysis.target_runs import Entrant
 from traindyno.analysis.target_standing import BEHIND, NOT_TOLD_APART, TOO_NEAR, Standing
+from traindyno.analysis.training import NEVER_FINITE
 from traindyno.core.answers import TargetRow
 from traindyno.core.learning import Target
 from traindyno.core.units import format_percent, format_seconds
@@ -28,7 +29,7 @@ def target_verdicts(
     return (
         *_first(target, entrants, rows, time),
         *_examples(rows, examples, time),
-        *_misses(target, rows),
+        *_misses(target, entrants, rows),
         *_too_easy(entrants),
         *_first_step(entrants, time),
         *_resolution(entrants, time),
@@ -39,7 +40,7 @@ def target_verdicts(
 def _first(target: Target, entrants: Sequence[Entrant], rows: Sequence[TargetRow], time: Standing) -> Iterator[str]:
     by_label = {row.label: row for row in rows}
     if time.leader is None:
-        yield _nobody(target, rows)
+        yield _nobody(target, entrants, rows)
         return
     leader = by_label[time.leader]
     seconds = format_seconds(leader.median_seconds)
@@ -53,10 +54,10 @@ def _first(target: Target, entrants: Sequence[Entrant], rows: Sequence[TargetRow
         yield _undecided(time, leader.seeds, _finer(entrants))
 
 
-def _nobody(target: Target, rows: Sequence[TargetRow]) -> str:
+def _nobody(target: Target, entrants: Sequence[Entrant], rows: Sequence[TargetRow]) -> str:
     """The median run of no contender was there: the target, or the length of a run, is at fault."""
     best = [row for row in rows if row.best_metric is not None]
-    if not best:
+    if not best or all(each.never_finite == len(each.runs) for each in entrants):
         return f"No run reached {target_words(target)}."
     pick = max if target.metric == "accuracy" else min
     row = pick(best, key=lambda each: each.best_metric or 0.0)
@@ -102,18 +103,22 @@ def _examples(rows: Sequence[TargetRow], examples: Standing, time: Standing) -> 
         yield f"In examples, {_listed([examples.leader, *equals])} cannot be told apart."
 
 
-def _misses(target: Target, rows: Sequence[TargetRow]) -> Iterator[str]:
+def _misses(target: Target, entrants: Sequence[Entrant], rows: Sequence[TargetRow]) -> Iterator[str]:
     """Every contender that missed, how near it came, and why, as far as that is known."""
+    never = {each.label: each.never_finite for each in entrants}
     for row in rows:
         if row.reached < row.seeds:
             missed = f"{row.label} missed the target in {row.seeds - row.reached} of {row.seeds} runs"
             best = "" if row.best_metric is None else f"; the best {target.metric} it showed was {row.best_metric:.4g}"
-            yield f"{missed}, which count as infinite{best}{''.join(_reasons(row))}."
+            yield f"{missed}, which count as infinite{best}{''.join(_reasons(row, never[row.label]))}."
 
 
-def _reasons(row: TargetRow) -> Iterator[str]:
-    if row.diverged:
-        yield f"; {row.diverged} diverged, so its learning rate is too high"
+def _reasons(row: TargetRow, never_finite: int) -> Iterator[str]:
+    if row.diverged > never_finite:
+        yield f"; {row.diverged - never_finite} diverged, so its learning rate is too high"
+    if never_finite:
+        look = NEVER_FINITE[0].lower() + NEVER_FINITE[1:-1]
+        yield f"; in {never_finite} the loss was no number from the first step on: {look}"
     if row.missing:
         yield f"; {row.missing} could not be run: {row.failure}"
 

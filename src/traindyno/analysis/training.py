@@ -91,6 +91,11 @@ def was_finite(learning: Learning) -> bool:
     return bool(learning.began_finite) or any(math.isfinite(each.training_loss) for each in learning.evaluations)
 
 
+def never_finite(learning: Learning) -> bool:
+    """Whether the loss is known to have been no number from the first step on: then no rate is at fault."""
+    return learning.diverged and learning.began_finite is False and not was_finite(learning)
+
+
 def _diverged(request: TrainRequest, learning: Learning) -> str:
     """The loss is looked at now and then, so that the step at which it was lost is not known."""
     looked_at = f"by step {learning.steps:,}, when it was next looked at"
@@ -99,9 +104,9 @@ def _diverged(request: TrainRequest, learning: Learning) -> str:
             f"Diverged: the loss was no number any more {looked_at}. Lower the rate, to --lr "
             f"{request.recipe.learning_rate / 10:g} say, or let it rise over --warm-up-epochs."
         )
-    if learning.began_finite is None:
-        return f"The loss was no number {looked_at}, and may never have been one. {REMEDIES[Outcome.NONFINITE]}"
-    return f"The loss was no number from the first step on. {NEVER_FINITE}"
+    if never_finite(learning):
+        return f"The loss was no number from the first step on. {NEVER_FINITE}"
+    return f"The loss was no number {looked_at}, and may never have been one. {REMEDIES[Outcome.NONFINITE]}"
 
 
 def learnt_nothing(learning: Learning) -> bool:

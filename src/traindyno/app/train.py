@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 
 from traindyno.analysis.cautions import cautions
-from traindyno.analysis.probes import larger_than_data
 from traindyno.analysis.training import conclude_train
 from traindyno.app.checkpoints import check_unused, study_checkpoints
 from traindyno.app.context import Context
@@ -20,7 +19,7 @@ from traindyno.app.study import Study, open_study
 from traindyno.app.train_hints import next_command
 from traindyno.app.workshop import open_workshop
 from traindyno.core.answers import Document, TrainAnswer
-from traindyno.core.errors import NothingMeasuredError, TraindynoError, UsageError
+from traindyno.core.errors import NothingMeasuredError, TraindynoError
 from traindyno.core.learning import Recipe
 from traindyno.core.records import TrialSpec
 from traindyno.core.requests import TrainRequest
@@ -112,8 +111,6 @@ def _nothing(study: Study) -> TraindynoError:
         return cut
     failure = study.records[-1].failure
     assert failure is not None
-    if larger_than_data(study.records[-1]):
-        return UsageError(failure.message, failure.remedy)
     return NothingMeasuredError(f"the run failed: {failure.message}", failure.remedy)
 
 

@@ -206,7 +206,8 @@ class RoundTrial(Record, frozen=True):
     """One run of a round, as conclusions see it. `score` is the metric, null where the run has none.
 
     `score` of a run that was `pruned` is what it had when it was ended. `seconds` are those of training. One that is
-    not `inside` has values that the round does not search any more.
+    not `inside` has values that the round does not search any more. One that diverged and is `never_finite` had no
+    loss that was a number, from the first step on.
     """
 
     draw: Draw
@@ -220,6 +221,7 @@ class RoundTrial(Record, frozen=True):
     evaluation_examples: int | None = None
     message: str | None = None
     inside: bool = True
+    never_finite: bool = False
 
     @property
     def feasible(self) -> bool:

@@ -106,7 +106,7 @@ def format_settings_file(file: SettingsFile) -> str:
         "\n".join(f"# {line}" for line in head_lines(file)),
         _table("settings", _in_order(_without_device(file.settings)), None, baseline_beside(file)),
         _table("source", _source_fields(file), "Where the examples come from."),
-        _table("workload", _named(file, _fields(file.workload)), _workload_comment(file)),
+        _table("workload", _named(file, _fields(file.workload)), _workload_comment(file), _workload_beside(file)),
         _table("baseline", _named(file, _baseline_fields(file.baseline)), "What they were compared with."),
         _table("gain", _gain_fields(file), gain_comment(file)),
     ]
@@ -130,6 +130,12 @@ def _is_own(file: SettingsFile, data: str | None) -> bool:
 def _workload_comment(file: SettingsFile) -> str:
     own = file.workload is not None and _is_own(file, file.workload.data)
     return f"What the settings were found for{', with its own data' if own else ''}; another may want others."
+
+
+def _workload_beside(file: SettingsFile) -> dict[str, str]:
+    """Whether a job of the user's own has an optimiser shows only where it is built."""
+    own = file.workload is not None and file.workload.runs_user_code
+    return {"optimizer": "unless the job brings its own"} if own else {}
 
 
 def _implied_data(workload: dict[str, Any]) -> str | None:

@@ -35,6 +35,16 @@ QUEUES_TO_DECODE = (
 )
 OWN_LOADER = ("# Give it the collate_fn, sampler and worker_init_fn of your own DataLoader too.",)
 OWN_ORDER = ("# A sampler or a stream (IterableDataset) takes no shuffle: leave that away.",)
+OWN_BATCHES = {
+    "train": (
+        "# Pairs (x, y) and criterion(model(x), y) stand for your batches and their loss: where yours have another",
+        "# form (a dict, more parts, a training_step), write both as in your own loop.",
+    ),
+    "infer": (
+        "# Pairs of which x is the input stand for your batches: where yours have another form (a dict, more",
+        "# parts), write them as in your own loop.",
+    ),
+}
 CHECKPOINTING = (
     "# Activation checkpointing: in the model's forward, write torch.utils.checkpoint.checkpoint(block, x,",
     "# use_reentrant=False) for block(x), for each block of every outermost row (nn.Sequential, nn.ModuleList)",
@@ -81,6 +91,11 @@ def read_by_us(setup: Setup, workload: WorkloadSpec) -> bool:
 def brings_own_data(setup: Setup, workload: WorkloadSpec) -> bool:
     """Whether the examples come from the user's file, whose `DataLoader` may have more than is known here."""
     return workload.runs_user_code and not is_named(setup)
+
+
+def own_batches(setup: Setup, workload: WorkloadSpec) -> tuple[str, ...]:
+    """What to mind above a loop over batches whose form is the user's own."""
+    return OWN_BATCHES[workload.mode] if brings_own_data(setup, workload) else ()
 
 
 def own_dataset(setup: Setup, workload: WorkloadSpec) -> list[str]:

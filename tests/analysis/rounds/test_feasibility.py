@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +38,15 @@ def test_the_check_says_how_runs_ended() -> None:
     runs = [*runs_with(4, 12), a_run(None, {"learning_rate": 0.1, "momentum": 0.5}, index=12, ending="out_of_memory")]
     (check,) = feasibility_checks(ROUND, runs)
     assert "5 of 13 runs gave no score: 4 diverged, 1 ran out of memory" in check.text
+
+
+def test_where_no_loss_ever_was_a_number_no_range_is_at_fault() -> None:
+    runs = runs_with(12, 12)
+    never = [each if each.feasible else msgspec.structs.replace(each, never_finite=True) for each in runs]
+    (check,) = feasibility_checks(ROUND, never)
+    assert "Look for NaN in the data and in what model and loss return." in (check.next_step or "")
+    (check,) = feasibility_checks(ROUND, runs)
+    assert "Lower the learning rate's range" in (check.next_step or "")
 
 
 def test_one_run_is_told_as_one() -> None:

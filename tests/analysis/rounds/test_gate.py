@@ -54,6 +54,14 @@ def test_one_run_that_does_not_end_well_closes_the_gate(ending: Ending) -> None:
     assert check.next_step
 
 
+def test_a_loss_that_never_was_a_number_closes_the_gate_and_asks_for_no_lower_rate() -> None:
+    lost = msgspec.structs.replace(a_gate_run(None, ending="diverged"), never_finite=True)
+    check = judge_gate(ROUND, gate_of(lost))
+    assert check.state == "failed"
+    assert "had no loss that was a number, from the first step on" in check.text
+    assert (check.next_step or "").startswith("Look for NaN in the data and in what model and loss return.")
+
+
 def test_a_gate_is_closed_before_all_of_its_runs_have_ended() -> None:
     assert judge_gate(ROUND, [a_gate_run(None, ending="diverged")]).state == "failed"
 
@@ -130,3 +138,12 @@ def test_a_first_configuration_passes_if_the_best_of_the_search_learns() -> None
 def test_a_search_without_any_score_has_found_nothing_to_begin_with() -> None:
     assert judge_best(initial(), []).state == "unknown"
     assert judge_best(initial(), [a_gate_run(None, phase="search", ending="diverged")]).state == "failed"
+
+
+def test_a_search_without_any_score_is_not_told_to_run_again_unchanged() -> None:
+    lost = a_gate_run(None, phase="search", ending="diverged")
+    assert "Lower the learning rate's range" in (judge_best(initial(), [lost]).next_step or "")
+    never = msgspec.structs.replace(lost, never_finite=True)
+    assert judge_best(initial(), [never]).next_step == "Look for NaN in the data and in what model and loss return."
+    full = a_gate_run(None, phase="search", ending="out_of_memory")
+    assert "Use a smaller batch" in (judge_best(initial(), [full, full, never]).next_step or "")

@@ -73,6 +73,13 @@ def test_a_run_that_diverged_has_no_score_however_well_it_began(learning: dict[s
         assert (trial.ending, trial.score, trial.feasible) == ("diverged", None, False)
 
 
+def test_a_run_whose_loss_never_was_a_number_is_told_apart_from_one_that_lost_it() -> None:
+    lost = learnt(0.1, diverged=True, began_finite=False)
+    never = tuple(msgspec.structs.replace(each, training_loss=math.nan) for each in lost.evaluations)
+    trials = [seen(a_record(each)) for each in (lost, msgspec.structs.replace(lost, evaluations=never))]
+    assert [(trial.ending, trial.never_finite) for trial in trials] == [("diverged", False), ("diverged", True)]
+
+
 def test_a_score_that_is_no_number_is_a_divergence() -> None:
     assert seen(a_record(learnt(0.9, math.nan))).ending == "diverged"
     assert seen(a_record(job=JobResult(value=math.nan, points=(), seconds=1.0))).ending == "diverged"

@@ -203,8 +203,32 @@ def test_a_run_that_loses_its_numbers_tells_what_it_had_read() -> None:
     assert 1 <= len(measurement.noise.readings) < 8
     assert any("lost its numbers" in note for note in measurement.notes)
     later = NoisePlan(micro_batch=4, readings=1)
-    with pytest.raises(NonfiniteLossError):
+    with pytest.raises(NonfiniteLossError, match="the loss was no number any more"):
         read(spec_of("plain", Recipe(learning_rate=1e30, steps=8), noise_plan=later))
+
+
+@pytest.mark.parametrize("readings", [1, 8])
+def test_a_loss_that_never_was_a_number_is_told_apart_from_one_that_was_lost(readings: int) -> None:
+    """One reading comes after the first step, the first of eight before it."""
+    with pytest.raises(NonfiniteLossError, match="the loss was no number from the first step on"):
+        read(noise_spec("without_numbers", plan=NoisePlan(micro_batch=4, readings=readings)))
+
+
+def test_a_run_too_short_for_a_reading_does_not_blame_the_loss() -> None:
+    spec = spec_of(
+        "plain",
+        Recipe(learning_rate=0.01, steps=1),
+        noise_plan=NoisePlan(micro_batch=4),
+        workload={"optimizer": "adam"},
+    )
+    with pytest.raises(UsageError, match="from its second step on"):
+        read(spec)
+
+
+def test_gradients_that_overflow_all_do_not_blame_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise_kind, "noise_trace", lambda moments: math.inf)
+    with pytest.raises(NonfiniteLossError, match="all were too large for fp32"):
+        read(noise_spec())
 
 
 def test_the_time_of_readings_is_not_that_of_steps() -> None:

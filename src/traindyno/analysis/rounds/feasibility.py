@@ -8,6 +8,7 @@ from traindyno.analysis.rounds.borders import Border, border_of
 from traindyno.analysis.rounds.next_steps import ENDING_WORDS, REMEDIES, set_ends
 from traindyno.analysis.rounds.widening import number_at
 from traindyno.analysis.rounds.words import arm_words
+from traindyno.analysis.training import NEVER_FINITE
 from traindyno.core.answers.rounds import Check, CheckState
 from traindyno.core.rounds import ALONE, Ending, Parameter, Round, RoundTrial
 
@@ -75,6 +76,8 @@ def _next_step(
         end = float(f"{number_at(parameter, border.place):.2g}")
         return set_ends(round, parameter, None if border.above else end, end if border.above else None)
     most = lost.most_common(1)[0][0]
+    if most == "diverged" and all(each.never_finite for each in runs if each.ending == most):
+        return f"No loss was a number, from the first step on, so that no rate is at fault. {NEVER_FINITE}"
     messages = Counter(each.message for each in runs if each.ending == most and each.message)
     why = f" Most often: {messages.most_common(1)[0][0]}" if messages else ""
     return f"{REMEDIES[most]}{why}"

@@ -5,13 +5,14 @@ class occurs is not known here, so guessing is one in as many as there are class
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from traindyno.analysis.rounds.arms import is_inside
 from traindyno.analysis.rounds.next_steps import ENDING_WORDS, REMEDIES, RUN
 from traindyno.analysis.rounds.trials import best_first, better, tuning
 from traindyno.analysis.rounds.words import figure, listed
-from traindyno.analysis.training import accuracy_interval
+from traindyno.analysis.training import NEVER_FINITE, accuracy_interval
 from traindyno.core.answers.rounds import Check
 from traindyno.core.round_space import gate_runs
 from traindyno.core.rounds import Round, RoundTrial
@@ -47,7 +48,7 @@ def judge_best(round: Round, trials: Sequence[RoundTrial]) -> Check:
     best = next(iter(best_first(round.metric, searched)), None)
     if best is None:
         text = "No run of the search has a score."
-        return Check(name=NAME, state="failed" if searched else "unknown", text=text, next_step=RUN)
+        return Check(name=NAME, state="failed" if searched else "unknown", text=text, next_step=_to_score(searched))
     fault = next(_faults(round, best), None)
     if fault is None:
         return _passed(round, [best], "best run")
@@ -55,8 +56,19 @@ def judge_best(round: Round, trials: Sequence[RoundTrial]) -> Check:
     return Check(name=NAME, state="failed", text=text, next_step=_LOOK)
 
 
+def _to_score(searched: Sequence[RoundTrial]) -> str:
+    """What to do where no run of a search has a score: running it again helps where none was run."""
+    if not searched:
+        return RUN
+    ((most, _),) = Counter(each.ending for each in searched).most_common(1)
+    return NEVER_FINITE if all(each.never_finite for each in searched) else REMEDIES[most]
+
+
 def _faults(round: Round, trial: RoundTrial) -> Iterator[tuple[str, str]]:
     """What is wrong with a run, and what to do about it."""
+    if trial.never_finite:
+        yield "had no loss that was a number, from the first step on", f"{NEVER_FINITE} {_RENAMED}"
+        return
     if not trial.feasible:
         message = f" ({trial.message})" if trial.message else ""
         remedy = _SLOWER if trial.ending == "diverged" else REMEDIES[trial.ending]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from traindyno.analysis.training import never_finite
 from traindyno.core.learning import Evaluation, Learning
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
@@ -102,6 +103,7 @@ def _learnt(metric: RoundMetric, record: TrialRecord, draw: Draw, learning: Lear
         classes=learning.classes,
         evaluation_examples=learning.evaluation_examples,
         message=None if score is not None or has_diverged else f"the run has no {metric.name}",
+        never_finite=never_finite(learning),
     )
 
 

@@ -37,10 +37,11 @@ def rehearse_train(request: TrainRequest) -> Rehearsal:
 def learning_lines(workload: WorkloadSpec, settings: Settings, recipe: Recipe) -> list[str]:
     """What a run that learns does, by its recipe."""
     kept = f", beginning with {recipe.weights}" if recipe.weights is not None else ""
+    optimizer = f"{workload.optimizer}{' unless it brings its own' if workload.runs_user_code else ''}"
     schedule = f"learning rate {recipe.learning_rate:g}, {recipe.schedule} schedule"
     return [
         f"data: {data_of(workload)}, fed by {count_of(settings.num_workers, 'worker')}",
-        f"{length_words(recipe)} of batch size {settings.batch_size}, {workload.optimizer}, {schedule}{kept}",
+        f"{length_words(recipe)} of batch size {settings.batch_size}, {optimizer}, {schedule}{kept}",
     ]
 
 

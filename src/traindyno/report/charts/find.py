@@ -11,6 +11,11 @@ from traindyno.report.charts.style import BLUE, GREEN, GREY, ORANGE, PALE_GREY, 
 from traindyno.report.finalists import foretells_loss
 from traindyno.report.wording import duration, known, one_line
 
+STEP_TITLES = {
+    BASELINE: "The baseline's step; that of what was found is not known",
+    RECOMMENDED: "The step of what was found; the baseline's is not known",
+}
+"""Where only one of both is drawn."""
 FINALISTS = "Speed end to end, against the baseline"
 LEARNING = "Speed to the same loss, against the baseline; at another batch predicted"
 ATTEMPTS = "Speed of each change, against what it was tried on"
@@ -34,9 +39,8 @@ def find_chart(document: Document) -> dict[str, Any] | None:
 
 
 def steps_chart(document: Document) -> dict[str, Any] | None:
-    """The step before and after; null when neither was taken apart."""
-    title = "The step before and after" if is_gain(document.answer) else "The step"
-    return _whole(document, title, (_steps(document.answer),))
+    """The step before and after, as far as each was taken apart; null when neither was."""
+    return _whole(document, _steps_title(document.answer), (_steps(document.answer),))
 
 
 def finalists_chart(document: Document) -> dict[str, Any] | None:
@@ -64,10 +68,22 @@ def _attempts_title(answer: FindAnswer) -> str:
 
 
 def _steps(answer: FindAnswer) -> Any:
+    bars = _step_bars(answer)
+    return phases_panel(bars) if bars else None
+
+
+def _step_bars(answer: FindAnswer) -> list[PhaseBar]:
     before = _bar(BASELINE, answer.step_before, answer.bound_before)
     after = _bar(RECOMMENDED, answer.step_after, answer.bound_after)
-    bars = [bar for bar in (before, after if is_gain(answer) else None) if bar is not None]
-    return phases_panel(bars) if bars else None
+    return [bar for bar in (before, after if is_gain(answer) else None) if bar is not None]
+
+
+def _steps_title(answer: FindAnswer) -> str:
+    """What is drawn; of a gain also what is not, because no trial took it apart, or none that is believed."""
+    if not is_gain(answer):
+        return "The step"
+    names = [bar.name for bar in _step_bars(answer)]
+    return STEP_TITLES[names[0]] if len(names) == 1 else "The step before and after"
 
 
 def _bar(name: str, parts: tuple[StepShare, ...], bound: str) -> PhaseBar | None:

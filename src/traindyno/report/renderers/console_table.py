@@ -2,14 +2,13 @@
 
 from typing import Any
 
+from traindyno.report.renderers.console_words import longest, unbroken, wrapped
 from traindyno.report.view import Column, Row, Table, Tone
 from traindyno.report.wording import clean
 
 STYLES: dict[Tone, str] = {"plain": "", "good": "green", "chosen": "bold green", "bad": "red"}
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 GAP, SHORTEST_BAR, LONGEST_BAR = 2, 4, 20
-LONGEST_NUMBER = 16
-"""Longer words are names and paths, which may be broken."""
 
 
 def console_table(table: Table, width: int) -> list[Any]:
@@ -43,7 +42,7 @@ def _grid(table: Table, widths: list[int], bar_width: int) -> Any:
         if bar_width and index == table.bar_column:
             grid.add_column("", width=bar_width, no_wrap=True)
     for row in table.rows:
-        grid.add_row(*_cells(table, row, bar_width), style=STYLES[row.tone])
+        grid.add_row(*_cells(table, row, widths, bar_width), style=STYLES[row.tone])
     return grid
 
 
@@ -68,9 +67,9 @@ def _listed(table: Table) -> Any:
 def _column_widths(table: Table, width: int) -> list[int] | None:
     """Every figure has its whole width, and the widest columns of words are narrowed; null where that is not enough."""
     texts = [_texts(table, index) for index in range(len(table.columns))]
-    wanted = [_longest(lines) for lines in texts]
+    wanted = [longest(lines) for lines in texts]
     least = [
-        want if column.right else _longest([word for line in lines for word in line.split() if _is_whole(word)])
+        want if column.right else longest([part for line in lines for part in unbroken(line)])
         for column, lines, want in zip(table.columns, texts, wanted, strict=True)
     ]
     room = width - GAP * (len(wanted) - 1)
@@ -89,7 +88,7 @@ def _bar_width(table: Table, width: int) -> int:
     """What room the figures leave for a bar; none when it would be too short to tell anything."""
     if table.bar_column is None:
         return 0
-    needed = [_longest(_texts(table, index)) for index in range(len(table.columns))]
+    needed = [longest(_texts(table, index)) for index in range(len(table.columns))]
     room = width - sum(needed) - GAP * len(needed)
     return min(room, LONGEST_BAR) if room >= SHORTEST_BAR else 0
 
@@ -99,22 +98,13 @@ def _texts(table: Table, index: int) -> list[str]:
     return [*str(_heading(table.columns[index])).splitlines(), *(clean(row.cells[index]) for row in table.rows)]
 
 
-def _longest(texts: list[str]) -> int:
-    from rich.cells import cell_len
-
-    return max((cell_len(text) for text in texts), default=0)
-
-
-def _is_whole(word: str) -> bool:
-    from rich.cells import cell_len
-
-    return cell_len(word) <= LONGEST_NUMBER
-
-
-def _cells(table: Table, row: Row, bar_width: int) -> list[Any]:
+def _cells(table: Table, row: Row, widths: list[int], bar_width: int) -> list[Any]:
     from rich.text import Text
 
-    cells = [Text(clean(cell)) for cell in row.cells]
+    cells = [
+        Text(clean(cell) if column.right else wrapped(clean(cell), width))
+        for column, cell, width in zip(table.columns, row.cells, widths, strict=True)
+    ]
     if bar_width and table.bar_column is not None:
         drawn = "" if row.bar is None else bar(row.bar, bar_width)
         cells.insert(table.bar_column + 1, Text(drawn, style="blue"))

@@ -19,6 +19,7 @@ from traindyno.report.wording import (
 
 Cell = Callable[[WorkerPoint], str]
 UNSTEADY = "(!) not steady"
+ONE_PROCESS = "Each row is one process; the recommended rate comes from all that ran with exactly what is recommended."
 
 WORKERS = Column(heading="workers")
 RATE = Column(heading="throughput", unit="examples per second", narrow="throughput\n(examples/s)")
@@ -128,12 +129,19 @@ def _table(
         )
         for point, row in zip(ordered, texts, strict=True)
     )
-    return Table(columns=tuple(columns[index] for index in kept), rows=rows, title=title, bar_column=1)
+    legend = (ONE_PROCESS,) if any(_has_other_rate(answer, point) for point in points) else ()
+    return Table(columns=tuple(columns[index] for index in kept), rows=rows, title=title, bar_column=1, legend=legend)
 
 
 def is_recommended(answer: LoaderAnswer, point: WorkerPoint) -> bool:
     same_size = point.batch_size == answer.batch_size
     return same_size and point.cpus is None and point.num_workers == answer.recommended.num_workers
+
+
+def _has_other_rate(answer: LoaderAnswer, point: WorkerPoint) -> bool:
+    """Whether the answer has another rate or interval for the row that it recommends: that of several processes."""
+    asked_for = is_recommended(answer, point) and point.end_to_end == answer.end_to_end
+    return asked_for and (point.examples_per_second, point.ci95) != (answer.examples_per_second, answer.ci95)
 
 
 def _note(answer: LoaderAnswer, point: WorkerPoint) -> str:

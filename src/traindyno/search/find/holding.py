@@ -8,6 +8,7 @@ from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import estimates_of, forecast_seconds, like_but_workers, supplier_of
 from traindyno.analysis.find.words import changes_in_words
 from traindyno.analysis.worker_choice import fewest_near_best
+from traindyno.analysis.worker_estimates import Estimate
 from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.trials import changed
@@ -51,12 +52,19 @@ def hold_enough_workers(hunt: Hunt) -> None:
     estimates = estimates_of(findings, held, sorted({own, *allowed_counts(goal, findings, held)}))
     if not estimates:
         return
-    best, now = fewest_near_best(estimates), next(each for each in estimates if each.num_workers == own)
+    now = next(each for each in estimates if each.num_workers == own)
+    best = fewest_near_best([each for each in estimates if each.num_workers <= own or _has_time(hunt, each)])
     if best.num_workers > own and now.seconds >= WORTH_HOLDING * best.seconds:
         setup = changed(held, {"num_workers": best.num_workers})
         findings.attempts = [each for each in findings.attempts if each not in untried]
         findings.attempts.append(enough_workers(findings, setup, now.seconds / best.seconds))
         findings.held = setup
+
+
+def _has_time(hunt: Hunt, estimate: Estimate) -> bool:
+    """Whether there is time for the round without which nothing is shown: with more workers it takes longer."""
+    setup = changed(hunt.findings.held, {"num_workers": estimate.num_workers})
+    return hunt.purse.affords_one_round(setup, estimate.seconds)
 
 
 def _more_were_slower(findings: Findings, setup: Setup) -> bool:

@@ -4,6 +4,7 @@ import math
 import time
 
 import msgspec
+from torch import Tensor
 
 from traindyno.analysis.gradient_moments import gradient_squared, noise_trace
 from traindyno.core.errors import UsageError
@@ -20,6 +21,7 @@ from traindyno.worker.timing import time_block
 
 # Progress is shown about that often.
 EDGE_SECONDS = 1.0
+NOT_READY = "no gradient was read: those of this optimiser can be from its second step on"
 # Of every run another; readings differ by their step.
 SEED_STRIDE = 1_000_003
 
@@ -58,6 +60,8 @@ class _Run:
         self.blocks: list[Block] = []
         self.readings: list[NoiseReading] = []
         self.notes = _cautions(course, self._size)
+        self._began_finite = False
+        self._unread: Exception = UsageError(NOT_READY, "let runs have two steps or more")
 
     def to_the_end(self) -> None:
         """Readings come before the steps that they are numbered by, the last stretch behind the last of them."""
@@ -68,7 +72,7 @@ class _Run:
         else:
             self._train_to(self._course.planned_steps)
         if not self.readings:
-            raise NonfiniteLossError(f"no gradient was read in {self._course.step_count} steps: the loss is no number")
+            raise self._unread
 
     def noise(self) -> Noise:
         normalised = self._course.norm_examples
@@ -87,16 +91,18 @@ class _Run:
         course = self._course
         if not self.blocks and step > 0:
             course.channel.phase("first step")
-            self._time(1)
+            loss = self._time(1)
+            self._began_finite = loss is not None and math.isfinite(loss.item())
             course.channel.phase(LEARNING)
         while course.step_count < step:
             self._time(min(step - course.step_count, _steps_to_edge(self.blocks[-1])))
 
-    def _time(self, steps: int) -> None:
-        block, _ = time_block(self._course.step, steps, self._course.device)
+    def _time(self, steps: int) -> Tensor | None:
+        block, loss = time_block(self._course.step, steps, self._course.device)
         self._course.device.check_memory()
         self.blocks.append(block)
         self._course.channel.step(self._course.step_count, block.seconds / block.steps, self._course.planned_steps)
+        return loss
 
     def _read(self) -> bool:
         """Whether the loss is still a number; where it is none, the run is over.
@@ -113,6 +119,8 @@ class _Run:
             for batch in batches:
                 check_batch(course, batch, f"a micro-batch that was read before step {course.step_count + 1:,}")
             check_batches(course, self.readings[-1].step if self.readings else 0)
+            since = "any more" if self._began_finite else "from the first step on"
+            self._unread = NonfiniteLossError(f"no gradient was read: the loss was no number {since}")
             self.notes.append(f"the run lost its numbers before step {course.step_count}, and was not read further")
             return False
         reading = NoiseReading(
@@ -127,6 +135,9 @@ class _Run:
             self.readings.append(reading)
         elif (note := f"gradients too large for {course.settings.precision} were left out") not in self.notes:
             self.notes.append(note)
+            self._unread = NonfiniteLossError(
+                f"no gradient was read: all were too large for {course.settings.precision}"
+            )
         return True
 
 
