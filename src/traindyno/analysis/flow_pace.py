@@ -1,5 +1,7 @@
 """How many batches of a loader a trial takes: those that were ready before the clock started must not count."""
 
+from msgspec.structs import replace
+
 from traindyno.core.base import Record
 from traindyno.core.loading import GPU_DECODER
 from traindyno.core.records import Settings
@@ -9,6 +11,10 @@ OVERTIME = 2.0
 """What a slow step may not fit often enough into the trial's time for is given so many times that on top."""
 
 BLOCK_SECONDS = 0.25
+LONG_TURN_SECONDS = 1.0
+HARDLY_WAITED = 0.01
+"""A share of the step."""
+
 SETTLING_SECONDS = 1.5
 """On top for a GPU that decodes: its first dozens of batches take longer than those that follow."""
 
@@ -18,13 +24,14 @@ UNCOUNTED = 5
 
 class Pace(Record, frozen=True):
     """Workers run ahead of the clock, so `discarded` batches go first, and more for `settling_seconds`; they deliver
-    in turn, so blocks are multiples of `turn` batches; and at least `measured` batches are timed.
+    in turn, so blocks of about `block_seconds` are multiples of `turn` batches; and at least `measured` are timed.
     """
 
     discarded: int
     turn: int
     measured: int
     settling_seconds: float = 0.0
+    block_seconds: float = BLOCK_SECONDS
 
 
 def pace_of(settings: Settings) -> Pace:
@@ -41,7 +48,18 @@ def pace_of(settings: Settings) -> Pace:
 
 def block_steps(pace: Pace, step_seconds: float) -> int:
     """Whole turns that last long enough for the clock; one at least."""
-    return max(1, round(BLOCK_SECONDS / max(step_seconds, 1e-6) / pace.turn)) * pace.turn
+    return max(1, round(pace.block_seconds / max(step_seconds, 1e-6) / pace.turn)) * pace.turn
+
+
+def pace_of_slow_steps(pace: Pace, step_seconds: float, waited_seconds: float) -> Pace:
+    """Where a turn is long and hardly anything is waited for, blocks need not be whole turns.
+
+    Whose turn it is makes no difference then, and whole turns would be too few to tell how far they differ.
+    """
+    is_long = pace.turn * step_seconds > LONG_TURN_SECONDS
+    if not is_long or waited_seconds > HARDLY_WAITED * step_seconds:
+        return pace
+    return replace(pace, turn=1, block_seconds=LONG_TURN_SECONDS)
 
 
 def flow_seconds(settings: Settings, step_seconds: float, seconds: float) -> float:

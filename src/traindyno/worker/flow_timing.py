@@ -8,7 +8,15 @@ from typing import Protocol
 
 import torch
 
-from traindyno.analysis.flow_pace import BLOCK_SECONDS, LEAST_BLOCKS, OVERTIME, UNCOUNTED, Pace, block_steps
+from traindyno.analysis.flow_pace import (
+    BLOCK_SECONDS,
+    LEAST_BLOCKS,
+    OVERTIME,
+    UNCOUNTED,
+    Pace,
+    block_steps,
+    pace_of_slow_steps,
+)
 from traindyno.analysis.intervals import relative_half_width
 from traindyno.analysis.steady import enough, steady_from
 from traindyno.analysis.sustained import mean_interval
@@ -77,6 +85,7 @@ class FlowTimer:
         discarded = [*self._discard()]
         discarded += self._settle()
         usual = discarded[-1].seconds / discarded[-1].steps
+        self._pace = pace_of_slow_steps(self._pace, usual, self._waited_of(discarded[-1]))
         steps = self._steps_of_block(usual)
         precise = partial(_precise_mean, relative_interval=budget.relative_interval)
         self._channel.phase("steps")
@@ -133,9 +142,7 @@ class FlowTimer:
             self._device.synchronize()
             self._waits.take()
             self._edge = self._clock()
-        loss = None
-        for _ in range(steps):
-            loss = self._step()
+        loss = self._run(self._step, steps)
         self._ahead()
         self._device.synchronize()
         now = self._clock()
@@ -143,6 +150,20 @@ class FlowTimer:
         self._waited.append(self._waits.take())
         self._edge = now
         return loss
+
+    def _run(self, step: Step, steps: int) -> torch.Tensor | None:
+        """The steps of a block. A turn of slow ones is long, and to be silent all the while looks like a hang."""
+        loss, is_turn = None, steps == self._pace.turn
+        for number in range(1, steps + 1):
+            loss = step()
+            if is_turn:
+                self._channel.step(len(self._blocks) * steps + number)
+        return loss
+
+    def _waited_of(self, last: Block) -> float:
+        """What a step of this block, the last so far, waited for its batch; all of it where nobody tells."""
+        waits = self._waits.take()[-last.steps :]
+        return sum(waits) / last.steps if waits else last.seconds / last.steps
 
     def _discard(self) -> tuple[Block, Block]:
         """Take what must not count, in two halves: the later one tells how long a step usually takes."""
