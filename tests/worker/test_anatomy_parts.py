@@ -1,6 +1,7 @@
 """The instruments, the counters and the ceilings on their own, where every number is known beforehand."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -287,8 +288,10 @@ def test_a_step_is_queued_once_it_has_compiled_and_recorded(monkeypatch: pytest.
         return waits
 
     monkeypatch.setattr(queueing, "_waits_for_device", waits_for_device)
-    seconds = queueing.queue_seconds(lambda: steps.append(1), CpuDevice())
+    told: list[int] = [0]
+    seconds = queueing.queue_seconds(lambda: steps.append(1), CpuDevice(), lambda: told.append(len(steps)))
     assert (seconds is None) == waits
+    assert all(after - before <= 1 for before, after in pairwise([*told, len(steps)]))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from collections.abc import Callable
 
 import torch
 
@@ -14,7 +15,7 @@ REPEATS = 10
 STEPS_BEFORE = 3
 
 
-def queue_seconds(step: Step, device: Device) -> float | None:
+def queue_seconds(step: Step, device: Device, alive: Callable[[], None]) -> float | None:
     """Until the call returns, the device not waited for; null where the step itself waits for it.
 
     It is at most this: the driver holds about a thousand entries, and the host waits in a step that has more for the
@@ -22,11 +23,13 @@ def queue_seconds(step: Step, device: Device) -> float | None:
     """
     for _ in range(STEPS_BEFORE):
         step()
+        alive()
     if _waits_for_device(step):
         return None
     readings = []
     for _ in range(REPEATS):
         device.synchronize()
+        alive()
         start = time.perf_counter()
         step()
         readings.append(time.perf_counter() - start)
