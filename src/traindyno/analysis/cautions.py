@@ -11,7 +11,7 @@ from traindyno.core.units import count_of, format_percent
 
 LOOKS_STEADY = ("speed", "load", "feed", "pair", "anatomy", "scale")
 FEWEST_TO_TELL = 5
-"""Of the blocks that count. Six in all are needed to look, and where that shows nothing, half of them count or most."""
+"""Of the blocks that count, which are half or most of those that there are where steadiness is not shown."""
 BUSY_FROM = 0.1
 """Share of the CPUs that others may take before a reader must know."""
 BESIDE_A_GPU = "loading data and launching kernels then take longer, and differ from trial to trial"
