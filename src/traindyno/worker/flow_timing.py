@@ -153,7 +153,7 @@ class FlowTimer:
 
     def _run(self, step: Step, steps: int) -> torch.Tensor | None:
         """The steps of a block. A turn of slow ones is long, and to be silent all the while looks like a hang."""
-        loss, is_turn = None, steps == self._pace.turn
+        loss, is_turn = None, steps == self._pace.turn > 1
         for number in range(1, steps + 1):
             loss = step()
             if is_turn:
