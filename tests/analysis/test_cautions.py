@@ -6,7 +6,7 @@ from search.fake_learner import FakeLearner, asked, trained
 from search.fake_switches import FakeBench, plan, run_study
 from traindyno.analysis.cautions import cautions
 from traindyno.core.loading import Loading
-from traindyno.core.records import Conditions, TrialRecord
+from traindyno.core.records import Block, Conditions, TrialRecord
 
 
 def noted(record: TrialRecord, *notes: str) -> TrialRecord:
@@ -73,12 +73,34 @@ def test_a_pair_of_which_one_arm_was_not_steady_was_not() -> None:
         assert told is not None
         assert told.pair is not None
         pair = msgspec.structs.replace(told.pair, baseline=msgspec.structs.replace(told.pair.baseline, steady=baseline))
-        return msgspec.structs.replace(record, measurement=msgspec.structs.replace(told, pair=pair, steady=candidate))
+        turns = (Block(steps=5, seconds=0.5),) * 6
+        measurement = msgspec.structs.replace(told, pair=pair, steady=candidate, blocks=turns)
+        return msgspec.structs.replace(record, measurement=measurement)
 
     pairs = [record for record in run_study(plan("precision"), FakeBench()) if record.spec.kind == "pair"][:3]
     states = [(True, True), (False, True), (True, False)]
     told = cautions([with_steady(record, *state) for record, state in zip(pairs, states, strict=True)])
     assert told[0].startswith("2 of 3 trials did not become steady")
+
+
+def unsteady(record: TrialRecord, blocks: int) -> TrialRecord:
+    told = record.measurement
+    assert told is not None
+    timed = (Block(steps=3, seconds=3.0), *[Block(steps=1, seconds=1.0)] * blocks)
+    measurement = msgspec.structs.replace(told, steady=False, blocks=timed, steps=blocks - blocks // 2)
+    return msgspec.structs.replace(
+        record, spec=msgspec.structs.replace(record.spec, kind="speed"), measurement=measurement
+    )
+
+
+def test_steps_too_slow_to_tell_whether_they_became_steady_are_not_said_to_be_disturbed() -> None:
+    one, two, three = trained(asked(seeds=1), FakeLearner())
+    disturbed, few = cautions([unsteady(one, 20), unsteady(two, 4), unsteady(three, 2)])
+    assert disturbed.startswith("1 of 3 trials did not become steady: other work on this machine, or heat.")
+    assert few == (
+        "2 of 3 trials had too few blocks of steps to tell whether they became steady, as trials of slow steps have. "
+        "Give them more time with --trial-seconds."
+    )
 
 
 def test_a_loader_of_the_user_s_own_that_no_trial_was_like_is_named_with_the_options_that_make_one() -> None:

@@ -9,17 +9,33 @@ from hypothesis import strategies as st
 
 from report.find_documents import OWN, WORKLOAD, baseline, finalist
 from report.machines import bench
+from traindyno.analysis.find.forecast import EpochEdge
 from traindyno.analysis.find.learning import examples_needed, sooner_by, weighed
 from traindyno.analysis.find.training import Trained, training_time, with_rate
 from traindyno.analysis.noise_scale import UNKNOWN_NOISE, NoiseEstimate
 from traindyno.analysis.steps_model import relative_examples, relative_steps
 from traindyno.core.answers import Finalist
+from traindyno.core.loading import Loading
+from traindyno.core.outcomes import Outcome
+from traindyno.core.records import Measurement, Memory, TrialRecord, TrialSpec
 from traindyno.core.requests import FindRequest
 
 NOISE = NoiseEstimate(value=256.0, ci95=(128.0, 512.0))
 REQUEST = FindRequest(
     workload=WORKLOAD, bench=bench(), settings=OWN, objective="time-to-accuracy", epochs=10.0, learning_rate=0.1
 )
+
+
+def started_in(seconds: float) -> TrialRecord:
+    """A run end to end whose loader had its first batch after so many seconds."""
+    measurement = Measurement(
+        batch_size=256, steps=1, step_seconds=0.1, ci95=(0.1, 0.1), steady=True, blocks=(), memory=Memory(peak_bytes=1),
+        start_up_seconds=1.0, first_step_seconds=0.1, warm_up_seconds=0.0, warm_up_steps=0,
+        loading=Loading(start_up_seconds=seconds),
+    )  # fmt: skip
+    spec = TrialSpec(kind="feed", workload=WORKLOAD, settings=OWN)
+    return TrialRecord(spec=spec, outcome=Outcome.OK, seconds=10.0, measurement=measurement)
+
 
 sizes, scales = st.integers(1, 10_000), st.floats(0.1, 1e6)
 
@@ -105,13 +121,22 @@ def test_code_that_brings_its_own_optimiser_is_told_the_gain_for_both_kinds() ->
     assert "1.33 for SGD or 1.15 for Adam and its kin (gain rule, noise scale 256)" in found.warnings[0]
 
 
-@pytest.mark.parametrize(("persist", "seconds"), [(True, 5.0 + 9 * 0.2), (False, 5.0)])
-def test_workers_that_stay_begin_every_epoch_but_the_first_with_nothing_ahead(persist: bool, seconds: float) -> None:
+@pytest.mark.parametrize(("persist", "starts"), [(True, 1), (False, 10)])
+def test_workers_start_at_every_epoch_or_stay_and_begin_it_with_nothing_ahead(persist: bool, starts: int) -> None:
+    """Of a start of 1.0 s, 0.6 s were the first batch's load."""
     settings = msgspec.structs.replace(OWN, num_workers=4, persistent_workers=persist)
     found = finalist("way", WORKLOAD.data, settings, 2000.0)
-    time = training_time(REQUEST, 1000, Trained(baseline(), ()), Trained(found, (), epoch_end_seconds=0.2))
+    edge = EpochEdge(end_seconds=0.2, first_batch_seconds=0.6)
+    time = training_time(REQUEST, 1000, Trained(baseline(), ()), Trained(found, (started_in(1.0),), edge))
     assert time is not None
-    assert time.seconds == pytest.approx(seconds)
+    assert time.seconds == pytest.approx(5.0 + starts * 0.4 + 10 * 0.2)
+
+
+def test_where_nothing_is_foretold_of_the_edges_every_start_counts_whole() -> None:
+    found = finalist("way", WORKLOAD.data, msgspec.structs.replace(OWN, num_workers=4), 2000.0)
+    time = training_time(REQUEST, 1000, Trained(baseline(), ()), Trained(found, (started_in(1.0),)))
+    assert time is not None
+    assert time.seconds == pytest.approx(5.0 + 10 * 1.0)
 
 
 def test_training_goes_on_for_as_many_epochs_as_the_same_loss_should_take() -> None:

@@ -170,3 +170,34 @@ def test_the_loader_alone_has_neither_step_nor_copy() -> None:
     parts = parts_of(quiet())
     alone = parts.pipeline(spec(quiet(), "load", 4).settings, alone=True)
     assert (alone.step_seconds, alone.transfer_seconds) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("batches", "load", "step", "start", "seconds"),
+    [(12, 0.645, 0.0005, 0.714, 2.15), (20, 0.645, 0.0005, 0.714, 3.43), (12, 0.645, 0.25, 0.714, 4.0)],
+)
+def test_an_epoch_whose_workers_start_anew_takes_what_it_was_seen_to_take_with_torch_s_own_loader(
+    batches: int, load: float, step: float, start: float, seconds: float
+) -> None:
+    """Examples that sleep, four workers: the first batch's load is waited for, and no second time counted."""
+    parts = LoaderParts(
+        batch_size=32,
+        load_seconds=load,
+        load_cpu_share=0.01,
+        load_pattern=(1.0,),
+        asynchronous=False,
+        cpus=2.0,
+        step_seconds=step,
+    )
+    settings = Settings(batch_size=32, num_workers=4)
+    at_the_edge = start - parts.first_batch_seconds(settings) + parts.epoch_end_seconds(settings, batches)
+    assert batches * max(load / 4, step) + at_the_edge == pytest.approx(seconds, rel=0.08)
+
+
+def test_first_batches_of_workers_that_share_cpus_take_longer() -> None:
+    parts = LoaderParts(
+        batch_size=32, load_seconds=0.5, load_cpu_share=1.0, load_pattern=(0.5, 1.5), asynchronous=False, cpus=2.0
+    )
+    alone, four = (parts.first_batch_seconds(Settings(batch_size=32, num_workers=count)) for count in (1, 4))
+    assert alone == pytest.approx(0.5, rel=0.01)
+    assert four == pytest.approx(1.0, rel=0.01)

@@ -1,6 +1,7 @@
 """The instruments, the counters and the ceilings on their own, where every number is known beforehand."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -287,8 +288,10 @@ def test_a_step_is_queued_once_it_has_compiled_and_recorded(monkeypatch: pytest.
         return waits
 
     monkeypatch.setattr(queueing, "_waits_for_device", waits_for_device)
-    seconds = queueing.queue_seconds(lambda: steps.append(1), CpuDevice())
+    told: list[int] = [0]
+    seconds = queueing.queue_seconds(lambda: steps.append(1), CpuDevice(), lambda: told.append(len(steps)))
     assert (seconds is None) == waits
+    assert all(after - before <= 1 for before, after in pairwise([*told, len(steps)]))
 
 
 class SlowDevice(CpuDevice):
@@ -315,7 +318,7 @@ def test_a_slow_step_is_queued_fewer_times(step_seconds: float, repeats: int, mo
     device = SlowDevice(step_seconds)
     monkeypatch.setattr(queueing, "time", device)
     monkeypatch.setattr(queueing, "_waits_for_device", lambda step: False)
-    assert queueing.queue_seconds(device.step, device) == pytest.approx(0.02)
+    assert queueing.queue_seconds(device.step, device, lambda: None) == pytest.approx(0.02)
     assert device.steps - queueing.STEPS_BEFORE == repeats
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from traindyno.core.errors import UsageError
-from traindyno.core.records import Budget, Measurement, Mode, Settings, TrialSpec, WorkloadSpec
+from traindyno.core.records import Block, Budget, Measurement, Mode, Settings, TrialSpec, WorkloadSpec
 from traindyno.worker.data.loadable import Loadable
 from traindyno.worker.devices import open_device
 from traindyno.worker.errors import DataError
@@ -185,3 +185,16 @@ def test_a_loss_that_is_no_number_names_its_step(jobs: Path) -> None:
 def test_without_training_there_are_no_losses(jobs: Path) -> None:
     with pytest.raises(UsageError, match="no losses"):
         losses(job(jobs, "synthetic", mode="infer"))
+
+
+@pytest.mark.parametrize(("step_seconds", "together"), [(0.01, 10), (2.5, 4), (20.0, 1)])
+def test_slow_steps_are_told_before_they_look_like_a_hang(
+    monkeypatch: pytest.MonkeyPatch, step_seconds: float, together: int
+) -> None:
+    def timed(_step: object, steps: int, _device: object) -> tuple[Block, None]:
+        return Block(steps=steps, seconds=steps * step_seconds), None
+
+    monkeypatch.setattr(kind_losses, "time_block", timed)
+    blocks = kind_losses._run(lambda: None, 41, open_device("cpu"), SilentChannel())
+    assert {block.steps for block in blocks[1:]} == {together}
+    assert sum(block.steps for block in blocks) == 41

@@ -119,6 +119,18 @@ def test_blocks_that_are_slow_get_overtime_but_not_for_ever() -> None:
     assert turns.ratio[1] == (0.0, math.inf)
 
 
+@pytest.mark.parametrize(("step_seconds", "taken", "counted"), [(0.16, 5, 4), (0.25, 3, 2), (0.5, 2, 2)])
+def test_turns_of_slow_steps_that_agree_are_steady_and_count_in_either_order(
+    step_seconds: float, taken: int, counted: int
+) -> None:
+    """Blocks of ten steps, in the fifteen seconds that a trial of five may take."""
+    slower_second = Arms(lambda now, number: step_seconds, lambda now, number: step_seconds * 1.001)
+    turns = take(slower_second, seconds=5.0)
+    assert (len(turns.taken), len(turns.counted)) == (taken, counted)
+    assert (turns.steady_from is not None) == (taken >= 3)
+    assert math.isfinite(turns.ratio[1][1])
+
+
 @given(
     st.lists(st.tuples(st.floats(1e-6, 1e3), st.floats(1e-6, 1e3)), min_size=1, max_size=30),
 )

@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Sequence
 
 from traindyno.analysis.probes import larger_than_data
+from traindyno.analysis.sustained import counted_blocks
 from traindyno.core.machine import POWER_CAP
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Conditions, TrialRecord
 from traindyno.core.units import count_of, format_percent
 
 LOOKS_STEADY = ("speed", "load", "feed", "pair", "anatomy", "scale")
+FEWEST_TO_TELL = 5
+"""Of the blocks that count, which are half or most of those that there are where steadiness is not shown."""
 BUSY_FROM = 0.1
 """Share of the CPUs that others may take before a reader must know."""
 BESIDE_A_GPU = "loading data and launching kernels then take longer, and differ from trial to trial"
@@ -83,14 +86,19 @@ def _other_work(records: Sequence[TrialRecord]) -> list[str]:
 
 
 def _unsteady(records: Sequence[TrialRecord]) -> list[str]:
-    timed = [record for record in records if record.spec.kind in LOOKS_STEADY and record.measurement is not None]
-    unsteady = [record for record in timed if record.measurement and not record.measurement.became_steady]
-    if not unsteady:
-        return []
-    return [
-        f"{len(unsteady)} of {len(timed)} trials did not become steady: other work on this machine, or heat. "
-        "Give them more time with --trial-seconds."
-    ]
+    timed = [record.measurement for record in records if record.spec.kind in LOOKS_STEADY and record.measurement]
+    unsteady = [measurement for measurement in timed if not measurement.became_steady]
+    few = [measurement for measurement in unsteady if len(counted_blocks(measurement)) < FEWEST_TO_TELL]
+    others = len(unsteady) - len(few)
+    told = []
+    if others:
+        told.append(f"{others} of {len(timed)} trials did not become steady: other work on this machine, or heat.")
+    if few:
+        told.append(
+            f"{len(few)} of {len(timed)} trials had too few blocks of steps to tell whether they became steady, as "
+            "trials of slow steps have."
+        )
+    return [f"{sentence} Give them more time with --trial-seconds." for sentence in told]
 
 
 def _left_out(records: Sequence[TrialRecord]) -> list[str]:

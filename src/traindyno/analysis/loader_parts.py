@@ -7,8 +7,16 @@ What no trial has told yet is assumed.
 import math
 from collections.abc import Sequence
 
+import msgspec
+
 from traindyno.analysis.intervals import median
-from traindyno.analysis.loader_simulation import Forecast, PipelineModel, simulate, simulate_epoch_end
+from traindyno.analysis.loader_simulation import (
+    Forecast,
+    PipelineModel,
+    simulate,
+    simulate_epoch_end,
+    simulate_first_batch,
+)
 from traindyno.analysis.sustained import sustained
 from traindyno.core.base import Record
 from traindyno.core.loading import GPU_DECODER, Loading
@@ -88,6 +96,13 @@ class LoaderParts(Record, frozen=True):
     def epoch_end_seconds(self, settings: Settings, batches: int) -> float:
         """What an epoch of so many batches takes longer, as its workers begin it with nothing ahead."""
         return simulate_epoch_end(self.pipeline(settings, alone=False), batches)
+
+    def first_batch_seconds(self, settings: Settings) -> float:
+        """What loading the first batch takes once the workers have started, at least: by workers as fast as the probe's
+        process, and a batch like all others.
+        """
+        unslowed = msgspec.structs.replace(self, overhead=0.0, crowding=0.0, load_pattern=(1.0,))
+        return simulate_first_batch(unslowed.pipeline(settings, alone=True))
 
 
 def measured_seconds(record: TrialRecord) -> float:

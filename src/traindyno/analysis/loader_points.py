@@ -4,10 +4,14 @@ from collections.abc import Sequence
 
 import msgspec
 
+from traindyno.analysis.loader_parts import measured_seconds
 from traindyno.analysis.loader_trials import LoaderTrials, known_from, measurement_of, rate_of
 from traindyno.analysis.worker_estimates import estimate_counts
 from traindyno.core.answers import CpuScaling, WorkerPoint
 from traindyno.core.records import TrialRecord
+
+HARDLY_WAITED = 0.01
+"""A share of the step: a loader that is waited for longer is the limit."""
 
 
 def searched_points(
@@ -52,8 +56,22 @@ def worker_point(record: TrialRecord, epoch_examples: int | None, predicted: flo
         p95_batch_seconds=intervals.p95 if intervals is not None else None,
         longest_batch_seconds=intervals.longest if intervals is not None else None,
         predicted_examples_per_second=settings.batch_size / predicted if predicted else None,
-        epoch_seconds=epoch_examples / rate + (start_up or 0.0) if epoch_examples is not None else None,
+        epoch_seconds=epoch_examples / rate + _starting_seconds(record) if epoch_examples is not None else None,
     )
+
+
+def _starting_seconds(record: TrialRecord) -> float:
+    """What the start of its workers adds to an epoch: all until the first batch, or all but that batch's load.
+
+    Where the loader is the limit, every worker loads one batch in the time of as many as there are workers, from the
+    start on: that is in the rate already. Who loads without workers starts none.
+    """
+    found, workers, seconds = measurement_of(record), record.spec.settings.num_workers, measured_seconds(record)
+    told = found.loading
+    if not workers or told is None or told.start_up_seconds is None:
+        return 0.0
+    is_limit = record.spec.kind == "load" or (told.wait_seconds or 0.0) > HARDLY_WAITED * seconds
+    return max(0.0, told.start_up_seconds - workers * seconds) if is_limit else told.start_up_seconds
 
 
 def cpu_scaling(restricted: Sequence[TrialRecord]) -> tuple[CpuScaling, ...]:

@@ -97,6 +97,15 @@ def simulate_epoch_end(model: PipelineModel, batches: int) -> float:
     return max(0.0, epoch - length * simulate(model).step_seconds)
 
 
+@lru_cache(maxsize=256)
+def simulate_first_batch(model: PipelineModel) -> float:
+    """Seconds until the first batch has been taken and used, if all workers begin at once."""
+    run = _Run(model, 1)
+    while not run.finished:
+        run.advance()
+    return run.finished[0]
+
+
 class _Run:
     """The state of one simulation. Busy workers all progress at one rate, so their ends are kept in progress made."""
 

@@ -22,10 +22,12 @@ def steady_from(block_step_seconds: Sequence[float], window: int = 3, tolerance:
     whichever is wider. The part found must span two windows and show no trend: its halves agree, and its last
     blocks do not all go one way. If it does trend, only its later half may count. Medians of windows shrug
     off single slow blocks; slow blocks at the very beginning are cut off.
+
+    Slow steps leave no room for two windows: of fewer blocks, down to one window, all must agree to the tolerance.
     """
     times = block_step_seconds
     if len(times) < 2 * window:
-        return None
+        return 0 if len(times) >= window and _all_agree(times, tolerance) else None
     level = median(times[-2 * window :])
     noise = _noise(times[-_WINDOWS_FOR_NOISE * window :])
     start = _agreeing_from(times, level, max(tolerance * level, 2 * noise), window)
@@ -70,16 +72,26 @@ def _agreeing_from(times: Sequence[float], level: float, allowed: float, window:
     return start
 
 
+def _all_agree(times: Sequence[float], tolerance: float) -> bool:
+    """Whether none is far from the middle one, and they do not all go one way."""
+    level = median(times)
+    return all(abs(each - level) <= tolerance * level for each in times) and not _one_way(times, level * tolerance / 2)
+
+
 def _trends(times: Sequence[float], allowed: float, noise: float, window: int) -> bool:
     """Whether the halves differ by more than chance, or the last two windows only climb or only fall."""
     half = len(times) // 2
     by_chance = 2.5 * 1.77 * noise / half**0.5
     if abs(median(times[:half]) - median(times[half:])) > max(allowed, by_chance):
         return True
-    last = times[-2 * window :]
-    steps = [after - before for before, after in pairwise(last)]
+    return _one_way(times[-2 * window :], allowed)
+
+
+def _one_way(times: Sequence[float], allowed: float) -> bool:
+    """Whether blocks only climb or only fall, and by more than this."""
+    steps = [after - before for before, after in pairwise(times)]
     one_way = all(step > 0 for step in steps) or all(step < 0 for step in steps)
-    return one_way and abs(last[-1] - last[0]) > allowed
+    return one_way and abs(times[-1] - times[0]) > allowed
 
 
 def _noise(times: Sequence[float]) -> float:

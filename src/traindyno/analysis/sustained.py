@@ -37,8 +37,18 @@ class Rate(Record, frozen=True):
 
 def sustained(measurement: Measurement) -> Rate:
     """What one process sustained after its warm-up."""
-    seconds, interval = sustained_seconds(_counted(measurement))
+    seconds, interval = sustained_seconds(counted_blocks(measurement))
     return Rate(batch_size=measurement.batch_size, step_seconds=seconds, ci95=interval)
+
+
+def counted_blocks(measurement: Measurement) -> Sequence[Block]:
+    """The last blocks, as many as make up the steps that the measurement counts."""
+    steps, blocks = 0, measurement.blocks
+    for number in range(len(blocks), 0, -1):
+        steps += blocks[number - 1].steps
+        if steps >= measurement.steps:
+            return blocks[number - 1 :]
+    return blocks
 
 
 def sustained_seconds(blocks: Sequence[Block]) -> tuple[float, Interval]:
@@ -58,16 +68,6 @@ def mean_interval(values: Sequence[float]) -> Interval:
         return UNKNOWN
     center, half = fmean(values), max(_half_width(values), _half_width(_grouped(values)))
     return max(min(values) / 2, center - half), center + half
-
-
-def _counted(measurement: Measurement) -> Sequence[Block]:
-    """The last blocks, as many as make up the steps that the measurement counts."""
-    steps, blocks = 0, measurement.blocks
-    for number in range(len(blocks), 0, -1):
-        steps += blocks[number - 1].steps
-        if steps >= measurement.steps:
-            return blocks[number - 1 :]
-    return blocks
 
 
 def _grouped(values: Sequence[float]) -> Sequence[float]:

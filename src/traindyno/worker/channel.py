@@ -34,7 +34,7 @@ class Channel:
         planned_steps: int | None = None,
         accuracy: float | None = None,
     ) -> None:
-        """Say that `steps` steps are done, of so many if that is known. Never called inside a timed block.
+        """Say that `steps` steps are done, of so many if that is known. Inside a timed block only where that is long.
 
         `accuracy` is that of the latest evaluation of a run that learns.
         """

@@ -153,9 +153,7 @@ class FlowTimer:
             self._device.synchronize()
             self._waits.take()
             self._edge = self._clock()
-        loss = None
-        for _ in range(steps):
-            loss = self._step()
+        loss = self._run(self._step, steps)
         self._ahead()
         self._device.synchronize()
         now = self._clock()
@@ -163,6 +161,15 @@ class FlowTimer:
         self._waited.append(self._waits.take())
         self._lead.note_block()
         self._edge = now
+        return loss
+
+    def _run(self, step: Step, steps: int) -> torch.Tensor | None:
+        """The steps of a block. A turn of slow ones is long, and to be silent all the while looks like a hang."""
+        loss, is_turn = None, steps == self._pace.turn > 1
+        for number in range(1, steps + 1):
+            loss = step()
+            if is_turn:
+                self._channel.step(len(self._blocks) * steps + number)
         return loss
 
     def _discard(self) -> tuple[Block, ...]:

@@ -119,6 +119,7 @@ def test_a_stream_shorter_than_its_buffer_is_remarked() -> None:
     source = PipelineSource(KnownStream(), 16, "train")
     loader(source).close()
     assert "shuffle buffer of 4" in source.notes[0]
+    assert source.notes[0].endswith("one at the start of each epoch, of which a trial may time none")
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -7,7 +7,7 @@ import msgspec
 from traindyno.analysis.find.attempts import UNPROVED, UNSHOWN, left_out_again, not_kept
 from traindyno.analysis.find.choice import Choice, choose, setup_of
 from traindyno.analysis.find.findings import Findings
-from traindyno.analysis.find.forecast import epoch_end_seconds
+from traindyno.analysis.find.forecast import epoch_edge
 from traindyno.analysis.find.offers import offers
 from traindyno.analysis.find.rounds import failures
 from traindyno.analysis.find.steadiness import ran_steadily
@@ -74,7 +74,7 @@ def conclude_find(
 
 def _trained(findings: Findings, finalist: Finalist, examples: int | None) -> Trained:
     setup = setup_of(finalist)
-    return Trained(finalist, findings.runs(setup), epoch_end_seconds(findings, setup, examples or 0))
+    return Trained(finalist, findings.runs(setup), epoch_edge(findings, setup, examples or 0))
 
 
 def _attempts(findings: Findings, choice: Choice) -> tuple[Attempt, ...]:

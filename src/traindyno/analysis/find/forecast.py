@@ -5,6 +5,7 @@ from different trials, so that ways to train which never ran can be ruled out.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,6 +28,15 @@ FASTER_STEP = 1 / 3
 HEADROOM = 2.0
 """How many times as long as it should loading may take without holding up a step on a GPU: workers that are idle cost
 next to nothing there, and a lone one was seen to take 1.5 times as long from one run to the next."""
+
+
+class EpochEdge(NamedTuple):
+    """What an epoch takes longer because its workers begin it with nothing ahead, and what of a loader's start is the
+    load of its first batch. The rest of that is starting the workers.
+    """
+
+    end_seconds: float = 0.0
+    first_batch_seconds: float = 0.0
 
 
 def supplier_of(setup: Setup) -> Supplier:
@@ -156,10 +166,15 @@ def _falls_short(findings: Findings) -> float:
     return max(1.0, measured.step_seconds / foretold)
 
 
-def epoch_end_seconds(findings: Findings, setup: Setup, examples: int) -> float:
-    """What the end of an epoch of so many examples should cost where workers stay; nothing where nobody knows."""
+def epoch_edge(findings: Findings, setup: Setup, examples: int) -> EpochEdge:
+    """What the edge of an epoch of so many examples should cost; nothing is said where nobody knows."""
     parts, batches = parts_of(findings, setup), examples // setup.settings.batch_size
-    return 0.0 if parts is None or not batches else parts.epoch_end_seconds(setup.settings, batches)
+    if parts is None or not batches:
+        return EpochEdge()
+    return EpochEdge(
+        end_seconds=parts.epoch_end_seconds(setup.settings, batches),
+        first_batch_seconds=parts.first_batch_seconds(setup.settings),
+    )
 
 
 def preparing_seconds(findings: Findings) -> float | None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from traindyno.analysis.find.beside import baseline_beside
+from traindyno.analysis.find.forecast import EpochEdge
 from traindyno.analysis.find.learning import examples_needed
 from traindyno.analysis.intervals import median, ratio_interval
 from traindyno.analysis.noise_scale import NoiseEstimate
@@ -21,11 +22,11 @@ _KINDS: tuple[OptimizerName, OptimizerName] = ("sgd", "adam")
 
 
 class Trained(NamedTuple):
-    """A way to train, its runs, and what the end of an epoch takes where its workers stay."""
+    """A way to train, its runs, and what the edges of its epochs should cost."""
 
     found: Finalist
     runs: Sequence[TrialRecord]
-    epoch_end_seconds: float = 0.0
+    edge: EpochEdge = EpochEdge()
 
 
 def training_time(
@@ -74,8 +75,7 @@ def _needed(found: Finalist, request: FindRequest, noise: NoiseEstimate | None) 
 def _seconds(
     epochs: float, examples: int, trained: Trained, open_length: Interval = (1.0, 1.0)
 ) -> tuple[float, Interval]:
-    """All examples at the rate, and the loader's start at every epoch; once where its workers persist, which costs less
-    at the others.
+    """All examples at the rate, and what the loader costs at the edge of every epoch.
 
     `open_length` says by which factors the number of examples may be another.
     """
@@ -90,11 +90,16 @@ def _seconds(
 
 
 def _waiting_seconds(epochs: int, trained: Trained) -> float:
+    """Workers start at every epoch, or at the first where they persist, and at all of them have nothing ahead.
+
+    How much of the first batch's load that leaves to be waited for, the edge says: a loader that is the limit anyway
+    loads the others meanwhile, and what it gives is counted by its rate.
+    """
     if not trained.found.settings["num_workers"]:
         return 0.0
-    start = _start_up_seconds(trained.runs)
-    persist = trained.found.settings["persistent_workers"]
-    return start + (epochs - 1) * (trained.epoch_end_seconds if persist else start)
+    starts = 1 if trained.found.settings["persistent_workers"] else epochs
+    starting = max(0.0, _start_up_seconds(trained.runs) - trained.edge.first_batch_seconds)
+    return starts * starting + epochs * trained.edge.end_seconds
 
 
 def _start_up_seconds(records: Sequence[TrialRecord]) -> float:

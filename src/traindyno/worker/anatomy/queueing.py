@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from collections.abc import Callable
 
 import torch
 
@@ -16,7 +17,7 @@ ENOUGH_SECONDS = 1.0
 STEPS_BEFORE = 3
 
 
-def queue_seconds(step: Step, device: Device) -> float | None:
+def queue_seconds(step: Step, device: Device, alive: Callable[[], None]) -> float | None:
     """Until the call returns, the device not waited for; null where the step itself waits for it.
 
     It is at most this: the driver holds about a thousand entries, and the host waits in a step that has more for the
@@ -24,6 +25,7 @@ def queue_seconds(step: Step, device: Device) -> float | None:
     """
     for _ in range(STEPS_BEFORE):
         step()
+        alive()
     if _waits_for_device(step):
         return None
     readings: list[float] = []
@@ -31,6 +33,7 @@ def queue_seconds(step: Step, device: Device) -> float | None:
     began = time.perf_counter()
     while len(readings) < REPEATS:
         device.synchronize()
+        alive()
         start = time.perf_counter()
         if len(readings) >= LEAST_REPEATS and start - began > ENOUGH_SECONDS:
             break

@@ -64,8 +64,7 @@ class Turns(FlowTimer):
         self._device.synchronize()
         start = self._clock()
         with self._marked_waits.marking(self._instruments):
-            for _ in range(steps):
-                self._instrumented()
+            self._run(self._instrumented, steps)
         self._instruments.mark("load")
         self._ahead()
         self._instruments.close()

@@ -137,7 +137,7 @@ class PipelineSource:
         share = len(stream) // workers
         note = (
             f"a worker's share of {share} examples is read through a shuffle buffer of {stream.buffer_examples}: in "
-            "bursts, one at the start of each epoch, which the median leaves out"
+            "bursts, one at the start of each epoch, of which a trial may time none"
         )
         if share < BURSTS * stream.buffer_examples and note not in self.notes:
             self.notes.append(note)

@@ -137,7 +137,7 @@ def _queue_seconds(spec: TrialSpec, job: Job, device: Device, channel: Channel, 
     def queued() -> float | None:
         step = _resident_step(spec, job, device, channel)
         channel.phase("queueing")
-        seconds = queue_seconds(step, device)
+        seconds = queue_seconds(step, device, lambda: channel.step(0))
         if seconds is None:
             extras.notes.append(NOT_QUEUED)
         return seconds

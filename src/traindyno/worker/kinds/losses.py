@@ -30,7 +30,7 @@ from traindyno.worker.steps import NonfiniteLossError, Step, make_fed_step
 from traindyno.worker.timing import time_block
 
 DEFAULT_STEPS = 100
-STEPS_TOGETHER = 10
+STEPS_TOGETHER, SECONDS_TOGETHER = 10, 10.0
 # In fp16 small gradients vanish if the loss is not scaled; torch's own first scale of 65,536 is too much for many
 # models, whose first updates then overflow and are left out.
 LOSS_SCALE = 1024.0
@@ -92,11 +92,16 @@ def _run(step: Step, steps: int, device: Device, channel: Channel) -> list[Block
     blocks, done = [time_block(step, 1, device)[0]], 1
     channel.phase("steps")
     while done < steps:
-        blocks.append(time_block(step, min(STEPS_TOGETHER, steps - done), device)[0])
+        blocks.append(time_block(step, min(_together(blocks[-1]), steps - done), device)[0])
         device.check_memory()
         done += blocks[-1].steps
         channel.step(done, blocks[-1].seconds / blocks[-1].steps)
     return blocks
+
+
+def _together(before: Block) -> int:
+    """How many steps between two signs of life: fewer where they are slow, so that they are not taken for a hang."""
+    return max(1, min(STEPS_TOGETHER, int(SECONDS_TOGETHER * before.steps / max(before.seconds, 1e-9))))
 
 
 @contextlib.contextmanager

@@ -35,11 +35,11 @@ class Turns(Record, frozen=True):
         """The turns that make up the answer: from steady state on, or the later half if it never came.
 
         Their number is even, unless there is but one: the median of turns in either order is only fair if there are as
-        many of each.
+        many of each. Of two both count.
         """
         start = len(self.taken) // 2 if self.steady_from is None else self.steady_from
         odd = (len(self.taken) - start) % 2
-        return self.taken[start + odd :] or self.taken[start:]
+        return self.taken[start + odd :] or self.taken[-2:]
 
     @property
     def step_seconds(self) -> tuple[tuple[float, float], ...]:
