@@ -238,6 +238,17 @@ def test_own_data_are_told_to_need_what_their_loader_has(title: str) -> None:
     assert "shuffle" not in " ".join(_commented(code(title, PLAIN, model="job.py:make", mode="infer")))
 
 
+@pytest.mark.parametrize("mode", ["train", "infer"])
+@pytest.mark.parametrize("title", ["PyTorch", "accelerate"])
+def test_a_loop_over_own_data_tells_what_its_batches_may_be(title: str, mode: str) -> None:
+    own = code(title, PLAIN, model="job.py:make", mode=mode).splitlines()
+    loop = next(number for number, line in enumerate(own) if line.startswith(("for epoch", "with torch.inference")))
+    assert (
+        own[loop - 1] == "# Batches that are no pairs (x, y) are taken apart as your own loop or training_step does it."
+    )
+    assert "no pairs" not in code(title, PLAIN, model="job.py:make", mode=mode, data="folder:/a")
+
+
 @pytest.mark.parametrize("title", ["PyTorch", "traindyno.apply", "Lightning", "accelerate"])
 @pytest.mark.parametrize(("model", "data"), [("torchvision:resnet50", "synthetic:"), ("job.py:make", "folder:/a")])
 def test_other_data_have_no_loader_to_be_kept(title: str, model: str, data: str) -> None:

@@ -35,6 +35,7 @@ QUEUES_TO_DECODE = (
 )
 OWN_LOADER = ("# Give it the collate_fn, sampler and worker_init_fn of your own DataLoader too.",)
 OWN_ORDER = ("# A sampler or a stream (IterableDataset) takes no shuffle: leave that away.",)
+OWN_BATCHES = ("# Batches that are no pairs (x, y) are taken apart as your own loop or training_step does it.",)
 CHECKPOINTING = (
     "# Activation checkpointing: in the model's forward, write torch.utils.checkpoint.checkpoint(block, x,",
     "# use_reentrant=False) for block(x), for each block of every outermost row (nn.Sequential, nn.ModuleList)",
@@ -94,6 +95,11 @@ def own_dataset(setup: Setup, workload: WorkloadSpec) -> list[str]:
 def own_loader_lines(training: bool) -> list[str]:
     """What to mind above a `DataLoader` over the user's own data."""
     return [*OWN_LOADER, *(OWN_ORDER if training else ())]
+
+
+def own_batch_lines(setup: Setup, workload: WorkloadSpec) -> list[str]:
+    """What to mind above a loop over the user's own data."""
+    return [*OWN_BATCHES] if brings_own_data(setup, workload) else []
 
 
 def data_comment(setup: Setup, workload: WorkloadSpec) -> list[str]:

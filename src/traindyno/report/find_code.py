@@ -19,6 +19,7 @@ from traindyno.report.code_text import (
     is_named,
     loader_lines,
     optimizer_text,
+    own_batch_lines,
     own_dataset,
     own_optimizer,
     quoted,
@@ -63,6 +64,7 @@ def torch_code(setup: Setup, baseline: Setup, workload: WorkloadSpec) -> str:
         *_model_lines(settings),
         *(_optimizer_lines(settings, workload, device) if training else ["model.eval()"]),
         "",
+        *own_batch_lines(setup, workload),
         *(_training_loop(settings, device) if training else _inference_loop(settings, device)),
     ]
     return "\n".join([*_head(setup, workload), *imports(lines), *lines])

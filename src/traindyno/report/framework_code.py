@@ -17,6 +17,7 @@ from traindyno.report.code_text import (
     indented,
     loader_lines,
     optimizer_text,
+    own_batch_lines,
     own_dataset,
     own_optimizer,
     read_by_us,
@@ -73,6 +74,7 @@ def accelerate_code(setup: Setup, baseline: Setup, workload: WorkloadSpec) -> st
         ),
         f"{', '.join(prepared)} = accelerator.prepare({', '.join(prepared)})",
         "",
+        *own_batch_lines(setup, workload),
         *(_accelerated_training(settings) if training else _accelerated_inference(settings)),
     ]
     trained = ["criterion", "learning_rate", "epochs", *own_optimizer(workload)]
