@@ -37,6 +37,7 @@ from traindyno.analysis.find.placed import placed_finalists
 from traindyno.core.answers import Attempt, Document, Headroom, Remedy
 from traindyno.core.errors import UsageError
 from traindyno.core.setups import SettingsFile
+from traindyno.report.charts.ratios import LETTER_WIDTH, LONGEST_NAME
 from traindyno.report.document import typed_answer
 from traindyno.report.found_settings import settings_file_of
 from traindyno.report.renderers import rendered
@@ -377,6 +378,15 @@ def test_an_interval_that_does_not_cover_how_processes_differ_is_marked_and_othe
     chart = chapters_of(with_answer(attempts=(one, marked)))["What was tried"].chart
     assert {row["name"] for row in drawn(chart, "state")} == {"1. tf32=all", "2. tf32=all *"}
     assert chapters_of(with_answer(attempts=(one,)))["What was tried"].tables[0].legend == ()
+
+
+def test_a_long_change_keeps_its_mark_where_the_chart_cuts_names_off() -> None:
+    change = "num_workers=2, pin_memory=on, persistent_workers=on, decoder=simplejpeg"
+    attempt = Attempt(side="data", change=change, outcome="adopted", adopted=True, ratio=1.3, within_process=True)
+    chart = chapters_of(with_answer(attempts=(attempt,)))["What was tried"].chart
+    (name,) = {row["name"] for row in drawn(chart, "state")}
+    assert name.endswith("… *")
+    assert LETTER_WIDTH * len(name) < LONGEST_NAME
 
 
 def test_the_same_change_tried_twice_is_drawn_twice() -> None:
