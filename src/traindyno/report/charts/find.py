@@ -15,7 +15,7 @@ FINALISTS = "Speed end to end, against the baseline"
 LEARNING = "Speed to the same loss, against the baseline; at another batch predicted"
 ATTEMPTS = "Speed of each change, against what it was tried on"
 WITHIN_MARK, OF_ONE = "*", "of one pair or one run"
-LONGEST_MARKED = 42
+LONGEST_MARKED = 46
 """Letters of a change whose mark a chart must not cut off with its end."""
 ADOPTED, REJECTED, PREDICTED = "adopted", "not adopted", "predicted, not measured"
 ATTEMPT_COLORS = {ADOPTED: GREEN, REJECTED: BLUE, PREDICTED: PALE_GREY}
