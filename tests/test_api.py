@@ -58,6 +58,12 @@ def test_a_model_object_is_refused_with_the_way_out(store: str) -> None:
     assert "file.py:function" in (caught.value.hint or "")
 
 
+def test_a_dataset_object_is_refused_with_the_way_out(store: str) -> None:
+    with pytest.raises(traindyno.TraindynoError, match="data of type dict cannot be rebuilt") as caught:
+        traindyno.find("mlp:16", {"a": 1}, store=store)  # type: ignore[arg-type]
+    assert "traindyno.Workload" in (caught.value.hint or "")
+
+
 def test_an_unknown_option_is_refused_by_name(store: str) -> None:
     with pytest.raises(traindyno.TraindynoError, match="there is no option batch_sizes") as refused:
         traindyno.accuracy("mlp:64", data="digits:", learning_rate=0.1, batch_sizes="16,32", runner="simulated")

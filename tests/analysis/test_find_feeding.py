@@ -276,15 +276,18 @@ def test_a_search_that_was_cut_does_not_say_that_there_is_nothing_to_change() ->
     assert not any("nothing to change" in verdict for verdict in (*cut.verdicts, *only.verdicts))
 
 
-def answer_of_two_speeds(beside: float, waiting: float) -> FindAnswer:
-    """Fed steps take `beside` times as long as alone, wait for that share, and slow down by 1.96 while they run."""
+def answer_of_two_speeds(beside: float, waiting: float, apart: float = 1.4) -> FindAnswer:
+    """Fed steps take `beside` times as long as alone, wait for that share, and slow down by 1.96 while they run.
+
+    Their interval alone is `apart` times as long and as short.
+    """
 
     def slowing_down(record: TrialRecord) -> TrialRecord:
         told = record.measurement
         if told is None or told.loading is None or record.spec.kind != "feed":
             return record
         alone = told.step_seconds / beside
-        ends, found = (alone / 1.4, alone * 1.4), {"resident_step_seconds": alone}
+        ends, found = (alone / apart, alone * apart), {"resident_step_seconds": alone}
         loading = msgspec.structs.replace(told.loading, **found, resident_ci95=ends, resident_drift=1.96)
         loading = msgspec.structs.replace(loading, wait_seconds=waiting * told.step_seconds)
         return msgspec.structs.replace(record, measurement=msgspec.structs.replace(told, loading=loading))
@@ -299,6 +302,14 @@ def test_a_share_that_cpus_of_two_speeds_leave_open_is_told_by_its_ends_and_why(
     assert re.match(r"It reaches 5\d % to 100 % of the rate", told), told
     assert "5 % of the time it waits for a batch and by itself the step took 1.96 times as long after" in told
     assert "shared with the loader" not in f"{answer.bound_before} {answer.bound_after}"
+
+
+def test_a_share_that_may_be_anything_is_not_known_and_why() -> None:
+    answer = answer_of_two_speeds(beside=1.3, waiting=0.05, apart=50.0)
+    told = sentence(answer, "How near it comes ")
+    assert "resident on the device is not known: 5 % of the time it waits" in told
+    assert "by itself the step took 1.96 times as long after" in told
+    assert not any(verdict.startswith("It reaches ") for verdict in answer.verdicts)
 
 
 def test_a_wait_is_told_whatever_the_speed_of_the_cpus() -> None:

@@ -52,6 +52,7 @@ def test_every_other_name_is_one_that_some_option_needs() -> None:
         ("export one with --export-json FILE", "export one with --export-json FILE"),
         ("see `traindyno show a --epochs 3`, then --epochs", "see `traindyno show a --epochs 3`, then `epochs`"),
         ("a rate of 1e--3", "a rate of 1e--3"),
+        ("traindyno resume a --epochs 3", "traindyno resume a --epochs 3"),
     ],
 )
 def test_options_become_arguments_and_commands_stay(text: str, said: str) -> None:

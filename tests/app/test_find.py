@@ -107,6 +107,13 @@ def test_the_plan_is_told_before_the_first_trial(store: str) -> None:
     assert "kept: precision" in told
 
 
+def test_the_plan_names_the_rounds_that_are_run(store: str) -> None:
+    events: list[Event] = []
+    find(store, repeats=1, on_event=events.append)
+    told = "\n".join(event.text for event in events if isinstance(event, Notice))
+    assert "end to end, in 2 rounds, more if they differ" in told
+
+
 def test_a_study_that_was_stopped_is_resumed_and_ends_as_if_it_had_not_been(store: str) -> None:
     events: list[Event] = []
     whole = find(store, name="whole", on_event=events.append)

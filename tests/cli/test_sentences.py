@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from traindyno.cli.sentences import describe_record, describe_spec
+from traindyno.cli.sentences import describe_progress, describe_record, describe_spec
+from traindyno.core.events import TrialProgress
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Arm, Measurement, Memory, Pair, Settings, TrialRecord, TrialSpec, WorkloadSpec
 
@@ -61,3 +62,10 @@ def test_what_is_tried_on_top_of_something_says_on_what() -> None:
     both = msgspec.structs.replace(held, compile="default")
     assert describe_spec(spec(settings=both, against=held)) == "batch 8, compile=default on precision=bf16"
     assert describe_spec(spec(settings=held, against=BASELINE)) == "batch 8, precision=bf16"
+
+
+@pytest.mark.parametrize(
+    ("steps", "planned", "words"), [(0, None, "steps"), (1, None, "steps, 1 step"), (1, 9, "steps, 1 of 9 steps")]
+)
+def test_steps_are_counted_in_words(steps: int, planned: int | None, words: str) -> None:
+    assert describe_progress(TrialProgress(phase="steps", steps=steps, seconds=1.0, planned_steps=planned)) == words

@@ -84,6 +84,10 @@ def test_code_of_the_user_s_own_runs_only_if_it_is_named_now_and_the_same(tmp_pa
     changed = run(tmp_path, *VERIFY, "--model", "moved.py:build")
     assert changed.returncode == 2
     assert "moved.py:build is not the code that these settings were found for" in changed.stderr
+    job.write_text(moved.read_text())
+    changed = run(tmp_path, *VERIFY, "--model", "job.py:build")
+    assert changed.returncode == 2
+    assert "job.py:build has changed since these settings were found" in changed.stderr
 
 
 def test_another_function_of_the_same_file_is_not_the_same_code(tmp_path: Path) -> None:

@@ -32,10 +32,12 @@ from report.find_documents import (
 )
 from report.pages import Page
 from report.snapshots import assert_snapshot
+from traindyno.analysis.find.attempts import NO_TIME, UNPROVED, not_kept
 from traindyno.analysis.find.placed import placed_finalists
 from traindyno.core.answers import Attempt, Document, Headroom, Remedy
 from traindyno.core.errors import UsageError
 from traindyno.core.setups import SettingsFile
+from traindyno.report.charts.ratios import LETTER_WIDTH, LONGEST_NAME
 from traindyno.report.document import typed_answer
 from traindyno.report.found_settings import settings_file_of
 from traindyno.report.renderers import rendered
@@ -46,6 +48,7 @@ from traindyno.report.renderers.json_text import render_json
 from traindyno.report.renderers.markdown import render_markdown
 from traindyno.report.view import Table
 from traindyno.report.views import view_of
+from traindyno.report.views.find_attempts import tried_table
 
 HOSTILE = "</pre><script>alert('owned')</script>\x1b[31m"
 UNKNOWN = (math.nan, math.nan)
@@ -136,6 +139,17 @@ def test_a_setting_left_to_torch_is_said_so() -> None:
     best = finalist("at_own_batch", "synthetic:", threaded, 900.0)
     document = with_answer(recommended=best, at_own_batch=best, with_free_batch=None)
     assert ("threads", "torch's own → 8") in [row.cells for row in tables_of(document)[1].rows]
+
+
+def test_what_was_adopted_at_first_without_a_trial_is_told_and_what_was_ruled_out_is_counted() -> None:
+    answer = find_answer()
+    bet = Attempt(side="data", change="num_workers=3", outcome="adopted", adopted=True, ratio=1.3, predicted=True)
+    no_time = Attempt(side="step", change="compile=default", outcome=NO_TIME)
+    (table,) = tried_table(msgspec.structs.replace(answer, attempts=(not_kept(bet, UNPROVED), no_time)))
+    assert [row.cells for row in table.rows] == [
+        ("num_workers=3", "1.30× (predicted)", "adopted at first; it was not proved end to end")
+    ]
+    assert table.legend == ("1 more not tried, or ruled out: the report says why",)
 
 
 def test_another_batch_is_never_silent() -> None:
@@ -378,6 +392,15 @@ def test_an_interval_that_does_not_cover_how_processes_differ_is_marked_and_othe
     chart = chapters_of(with_answer(attempts=(one, marked)))["What was tried"].chart
     assert {row["name"] for row in drawn(chart, "state")} == {"1. tf32=all", "2. tf32=all *"}
     assert chapters_of(with_answer(attempts=(one,)))["What was tried"].tables[0].legend == ()
+
+
+def test_a_long_change_keeps_its_mark_where_the_chart_cuts_names_off() -> None:
+    change = "num_workers=2, pin_memory=on, persistent_workers=on, decoder=simplejpeg"
+    attempt = Attempt(side="data", change=change, outcome="adopted", adopted=True, ratio=1.3, within_process=True)
+    chart = chapters_of(with_answer(attempts=(attempt,)))["What was tried"].chart
+    (name,) = {row["name"] for row in drawn(chart, "state")}
+    assert name.endswith("… *")
+    assert LETTER_WIDTH * len(name) < LONGEST_NAME
 
 
 def test_the_same_change_tried_twice_is_drawn_twice() -> None:

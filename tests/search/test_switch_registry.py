@@ -121,6 +121,12 @@ def test_threads_are_half_the_cpus_and_where_they_differ_cores_and_cpus(
     assert tried("threads", situation("cpu", cpus=cpus, physical_cores=cores, threads=now)) == values
 
 
+def test_as_many_threads_as_there_are_already_are_not_tried() -> None:
+    where = situation("cpu", cpus=2, physical_cores=2, default_threads=1)
+    assert tried("threads", where) == [2]
+    assert tried("threads", msgspec.structs.replace(where, default_threads=2)) == [1]
+
+
 def test_one_cpu_leaves_no_choice_of_threads() -> None:
     assert reasons("threads", situation("cpu", cpus=1)) == ["there is one CPU"]
 

@@ -187,6 +187,12 @@ def test_loaders_that_cannot_be_rebuilt_are_refused_by_name(loader: Any, message
         loader_source(loader)
 
 
+def test_a_stream_without_a_length_is_told_what_its_length_is() -> None:
+    with pytest.raises(TraindynoError) as raised:
+        loader_source(DataLoader(Stream(), batch_size=2))
+    assert "__len__, the examples of one pass" in (raised.value.hint or "")
+
+
 @pytest.mark.parametrize(
     "source",
     [

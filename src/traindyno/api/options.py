@@ -94,7 +94,7 @@ def workload_of(
     classes: int | None = None,
     optimizer: OptimizerName = "sgd",
     conv1_stride: int | None = None,
-    data: str | None = None,
+    data: Any = None,
     skip_bad: bool = False,
 ) -> WorkloadSpec:
     from traindyno.app.sources import hash_source
@@ -103,6 +103,12 @@ def workload_of(
         raise UsageError(
             "a model object cannot be rebuilt in a fresh process",
             "write a function that builds it to a file and pass 'file.py:function'",
+        )
+    if data is not None and not isinstance(data, str):
+        raise UsageError(
+            f"data of type {type(data).__name__} cannot be rebuilt in a fresh process",
+            "name stored data, such as 'folder:PATH', or let the function that 'file.py:function' names return a "
+            "traindyno.Workload with your dataset",
         )
     return WorkloadSpec(
         model=model,

@@ -32,7 +32,7 @@ OTHER_NAMES = {
 }
 """Arguments that are not called as their options are."""
 _FREE = (Settings, WorkloadSpec, Bench, Recipe)
-_COMMAND_OR_OPTION = re.compile(r"(?P<command>`[^`]*`)|--(?P<no>no-)?(?P<name>[a-z][a-z0-9-]*)")
+_COMMAND_OR_OPTION = re.compile(r"(?P<command>`[^`]*`|\Atraindyno .*)|--(?P<no>no-)?(?P<name>[a-z][a-z0-9-]*)")
 
 
 def speaks_python(function: Callable[P, T]) -> Callable[P, T]:

@@ -5,6 +5,15 @@ import msgspec
 from traindyno.core.learning import FIRST_STEP
 from traindyno.core.records import TrialRecord
 
+AT = {
+    "device": "starting",
+    "model": "building the model",
+    "data": "waiting for its data",
+    FIRST_STEP: "in its first step",
+    "warm-up": "warming up",
+}
+"""What a trial does in the phases in which it may hang, or which may take longer than a budget."""
+
 MACHINE_LOST = "machines"
 WORDS = {"budget": "The time budget ended", "interrupted": "The study was stopped", MACHINE_LOST: "A machine was lost"}
 
@@ -25,6 +34,11 @@ def where_time_went(phase: str) -> str:
     if phase == FIRST_STEP:
         return "it went into start-up and the first step, which was not finished"
     return "all of it went into start-up, before the first step"
+
+
+def where_it_was(phase: str | None) -> str:
+    """Where a trial was that was cut in this phase; nothing where that tells nothing."""
+    return "" if phase not in AT else f": the trial was still {AT[phase]}"
 
 
 def run_seconds(record: TrialRecord) -> float:

@@ -14,11 +14,12 @@ from traindyno.app.context import Context
 from traindyno.app.documents import finished_document
 from traindyno.app.fed import drive_fed
 from traindyno.app.find_checks import check_find, check_written
-from traindyno.app.find_hints import find_hint
+from traindyno.app.find_hints import export_option, find_hint
 from traindyno.app.find_objective import recipe_of
 from traindyno.app.find_words import plan_lines
 from traindyno.app.loader_room import RoomyRunner
 from traindyno.app.loader_workload import data_of
+from traindyno.app.own_loader import telling_own_loader
 from traindyno.app.preparing import PREPARED, PreparingRunner
 from traindyno.app.specs import first_spec
 from traindyno.app.stopping import is_broken
@@ -45,9 +46,10 @@ def find(request: FindRequest, context: Context, settings_path: Path | None = No
         request = check_find(settled_find(request, workshop.bench))
         around = request.surroundings or surroundings_of(request)
         request = msgspec.structs.replace(request, surroundings=around)
+        context = replace(context, emit=telling_own_loader(context.emit, request.settings))
         with open_study(workshop, context, request, find_title(request)) as study:
             study.workshop = replace(workshop, runner=_runner(study, request, context))
-            answer = _searched(study, request, context)
+            answer = _searched(study, request, context, export_option(settings_path))
             hint = find_hint(study, request, answer, context, settings_path)
             warnings = (*cautions(study.records), *disagreements(study.records), *_untold(request, answer))
             document = finished_document(study, request, answer, warnings, hint)
@@ -128,7 +130,7 @@ def _runner(study: Study, request: FindRequest, context: Context) -> RoomyRunner
     )
 
 
-def _searched(study: Study, request: FindRequest, context: Context) -> FindAnswer:
+def _searched(study: Study, request: FindRequest, context: Context, export: str) -> FindAnswer:
     template = first_spec(study.workshop, request.workload)
     searching = _with_time_of_rest(study, request, context)
 
@@ -151,7 +153,7 @@ def _searched(study: Study, request: FindRequest, context: Context) -> FindAnswe
     try:
         return conclude_find(request, findings, history=history, seconds=study.seconds, simulated=simulated)
     except NothingMeasuredError as error:
-        raise _too_little(study, error) from None
+        raise _too_little(study, error, export) from None
 
 
 def _with_time_of_rest(study: Study, request: FindRequest, context: Context) -> FindRequest:
@@ -166,9 +168,9 @@ def _with_time_of_rest(study: Study, request: FindRequest, context: Context) -> 
     return msgspec.structs.replace(request, bench=bench, budgets=budgets)
 
 
-def _too_little(study: Study, error: NothingMeasuredError) -> TraindynoError:
+def _too_little(study: Study, error: NothingMeasuredError, export: str) -> TraindynoError:
     """Why not even the baseline was measured: the study was cut, or all trials failed."""
-    if (cut := study.cut_before("baseline was measured")) is not None:
+    if (cut := study.cut_before("baseline was measured", export)) is not None:
         return cut
     failures = [record.failure for record in study.records if record.failure is not None]
     return NothingMeasuredError(f"{error.message}: {failures[-1].message}", failures[-1].remedy) if failures else error

@@ -23,7 +23,7 @@ def find_hint(
     study: Study, request: FindRequest, answer: FindAnswer, context: Context, settings_path: Path | None
 ) -> str | None:
     """The next command, if there is one that fits the answer."""
-    toml = "" if settings_path is None else f" --export-toml {shlex.quote(str(settings_path))}"
+    toml = export_option(settings_path)
     if study.cut is not None:
         return f"{study.longer_command if study.cut == 'budget' else study.resume_command}{toml}"
     if (proof := proving_command(study, request, answer)) is not None:
@@ -35,6 +35,11 @@ def find_hint(
     if answer.objective == "throughput" and (allowed := _other_batch(study, request, answer)) is not None:
         return allowed
     return _more_rounds(study, request, answer)
+
+
+def export_option(settings_path: Path | None) -> str:
+    """What has a command write the settings file that this one was asked for."""
+    return "" if settings_path is None else f" --export-toml {shlex.quote(str(settings_path))}"
 
 
 def _verify(study: Study, request: FindRequest, context: Context, settings_path: Path | None) -> str:

@@ -3,6 +3,7 @@
 import shlex
 
 from traindyno.analysis.commands import settings_words
+from traindyno.analysis.find.rounds import FEWEST_ROUNDS
 from traindyno.app.loader_workload import data_of
 from traindyno.app.trial_costs import USUAL_COMPILING_SECONDS, expected_trials, longest_trial_seconds
 from traindyno.core.requests import FindRequest
@@ -41,7 +42,7 @@ def search_lines(request: FindRequest, *, has_data: bool) -> list[str]:
     size = "" if request.workload.image_size is None else f", at {request.workload.image_size} px"
     data = "the loader (workers, prefetching, decoder, source) while it waits for data, " if has_data else ""
     batch = "" if "batch_size" in request.keep else "; then the batch"
-    rounds = count_of(request.repeats, "round")
+    rounds = count_of(max(request.repeats, FEWEST_ROUNDS), "round")
     return [
         f"baseline: {settings.precision} {words}, {source}{size}",
         "1. the baseline as it is, and where its time goes",

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Self
 
 from traindyno.app.context import Context
-from traindyno.app.cut_short import where_time_went
+from traindyno.app.cut_short import where_it_was, where_time_went
 from traindyno.app.workshop import Workshop
 from traindyno.core.codec import plain
 from traindyno.core.errors import BudgetSpentError, StoppedError, TraindynoError
@@ -110,20 +110,25 @@ class HeldStudy(ABC):
             self.cut = "budget"
         return self.cut is not None
 
-    def cut_before(self, result: str) -> TraindynoError | None:
-        """The error to raise when the study was cut short before it had any `result`."""
+    def cut_before(self, result: str, export: str = "") -> TraindynoError | None:
+        """The error to raise when the study was cut short before it had any `result`.
+
+        The command that goes on ends with `export`, for what this one was to write.
+        """
         if self.cut == "budget":
             message = f"the time budget ended before any {result}{self._where_time_went}"
-            return BudgetSpentError(message, self.longer_command)
+            return BudgetSpentError(message, self.longer_command + export)
         if self.cut == "interrupted":
-            return StoppedError(f"stopped before any {result}", self.resume_command)
+            return StoppedError(f"stopped before any {result}", self.resume_command + export)
         return None
 
     @property
     def _where_time_went(self) -> str:
-        if self._cut_phase is None or self._gained or not isinstance(self.row.request, TrainRequest):
+        if self._cut_phase is None or self._gained:
             return ""
-        return f": {where_time_went(self._cut_phase)}"
+        if isinstance(self.row.request, TrainRequest):
+            return f": {where_time_went(self._cut_phase)}"
+        return where_it_was(self._cut_phase)
 
     @property
     def state(self) -> StudyState:

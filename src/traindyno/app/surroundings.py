@@ -21,6 +21,7 @@ def surroundings_of(request: FindRequest) -> Surroundings:
     return Surroundings(
         usable_cpus=usable_cpus(bench, request.local_ranks),
         physical_cores=situation.physical_cores,
+        default_threads=situation.default_threads,
         has_cpp_compiler=situation.has_cpp_compiler,
         is_prepared=not simulated and _is_prepared(request),
         decoders=usable_decoders(bench, request.workload.data, request.settings),
@@ -41,6 +42,7 @@ def situation_within(around: Surroundings, request: FindRequest) -> Situation:
         baseline=request.settings,
         usable_cpus=max(1, int(around.usable_cpus)),
         physical_cores=around.physical_cores,
+        default_threads=around.default_threads,
         has_cpp_compiler=around.has_cpp_compiler,
         max_autotune=False,
     )

@@ -90,9 +90,9 @@ def _named(workload: WorkloadSpec, named_again: NamedAgain) -> WorkloadSpec:
         if not workload.runs_user_code and model != workload.model:
             raise UsageError(f"these settings were found for {workload.model}, not for {model}", "leave --model away")
         if workload.runs_user_code and not is_same_code(workload, model, source_sha256):
-            raise UsageError(
-                f"{model} is not the code that these settings were found for", "run `traindyno find` with it"
-            )
+            changed = "has changed since these settings were found"
+            other = "is not the code that these settings were found for"
+            raise UsageError(f"{model} {changed if model == workload.model else other}", "run `traindyno find` with it")
         return msgspec.structs.replace(workload, model=model)
     if workload.runs_user_code:
         raise UsageError(

@@ -122,8 +122,9 @@ def describe_start(event: TrialStarted) -> str:
 
 def describe_progress(progress: TrialProgress) -> str:
     rate = "" if progress.step_seconds is None else f", {format_seconds(progress.step_seconds)}/step"
-    of = "" if progress.planned_steps is None else f" of {progress.planned_steps:,}"
-    steps = f", {progress.steps:,}{of} steps" if progress.steps else ""
+    planned = progress.planned_steps
+    made = count_of(progress.steps, "step") if planned is None else f"{progress.steps:,} of {planned:,} steps"
+    steps = f", {made}" if progress.steps else ""
     accuracy = "" if progress.accuracy is None else f", accuracy {progress.accuracy:.1%}"
     return f"{progress.phase}{steps}{rate}{accuracy}{_reading(progress.reading)}"
 

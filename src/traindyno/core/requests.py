@@ -180,6 +180,7 @@ class Surroundings(Record, frozen=True):
 
     usable_cpus: float
     physical_cores: int | None = None
+    default_threads: int | None = None
     has_cpp_compiler: bool = False
     is_prepared: bool = False
     decoders: tuple[Decoder, ...] = ()

@@ -158,7 +158,7 @@ def _length(sized: Any, what: str) -> int:
     if length is None:
         raise TraindynoError(
             f"the {what} {type(sized).__name__} has no length, so no batch size is known to be full",
-            "define __len__; a Workload may have example_input instead",
+            "define its __len__, the examples of one pass; without data, a Workload may have example_input instead",
         )
     if length == 0:
         raise TraindynoError(f"the {what} is empty", "check the path and the filters that make up the data")

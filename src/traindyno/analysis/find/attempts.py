@@ -17,6 +17,7 @@ from traindyno.core.answers.find import Attempt
 from traindyno.core.records import Failure, Settings, TrialRecord
 from traindyno.core.setups import Setup, step_settings
 
+AT_FIRST = "adopted at first"
 UNSHOWN = "the last rounds did not show the gain"
 NOISE = "the noise scale of the gradients"
 SHORT_OF_TIME = "the time budget does not reach"
@@ -104,11 +105,11 @@ def _within_process(findings: Findings, setup: Setup) -> bool:
 
 
 def ruled_out(setup: Setup, held: Setup, best_seconds: float, seconds: float) -> Attempt:
-    """A supplier that cannot win, by the simulation; the ratio is to the best supplier."""
+    """A way to load that cannot win, by the simulation; the ratio is to the best."""
     return Attempt(
         side="data",
         change=changes_in_words(setup.changes(held)),
-        outcome="ruled out: the best supplier should be as fast or faster",
+        outcome="ruled out: the best way to load should be as fast or faster",
         ratio=best_seconds / seconds,
         predicted=True,
     )
@@ -187,7 +188,7 @@ def not_kept(attempt: Attempt, why: str) -> Attempt:
     """What was adopted on the way, where the answer is that there is nothing to change."""
     if not attempt.adopted:
         return attempt
-    return msgspec.structs.replace(attempt, outcome=f"adopted at first; {why}", adopted=False)
+    return msgspec.structs.replace(attempt, outcome=f"{AT_FIRST}; {why}", adopted=False)
 
 
 def left_out_again(attempt: Attempt, held: Settings, recommended: Settings) -> Attempt:

@@ -12,6 +12,7 @@ from traindyno.core.setups import Setup
 from traindyno.core.units import count_of, format_percent, format_seconds
 
 WORTH_TELLING = 0.03
+NEXT_TO_NOTHING = 0.05
 DIFFER = "its steps differ too much"
 
 
@@ -60,7 +61,7 @@ def _reached(fed: Feeding, workers: int, cpus: float, *, shared: bool) -> str:
     if not fed.is_settled:
         return f"How near it comes to {resident} is not known: {DIFFER}."
     if fed.may_be_drift and fed.drift is not None and not fed.waits:
-        return f"{_between(fed)} of {resident}: {' and '.join((*_waits(fed), drift_words(fed.drift)))}."
+        return f"{_between(fed, resident)}: {' and '.join((*_waits(fed), drift_words(fed.drift)))}."
     reached = f"{format_percent(fed.alone, 0)}{'' if fed.is_known else ' (± over 100 %)'} of {resident}"
     losses = _losses(fed, workers, cpus, shared=shared) if fed.alone < WORTH_SPLITTING else ()
     lost = " and ".join(losses)
@@ -72,9 +73,12 @@ def _waits(fed: Feeding) -> Iterator[str]:
         yield f"{format_percent(fed.waiting, 0)} of the time it waits for a batch"
 
 
-def _between(fed: Feeding) -> str:
+def _between(fed: Feeding, resident: str) -> str:
+    """Both ends of the share, where they rule anything out."""
+    if fed.ci95[0] < NEXT_TO_NOTHING and fed.ci95[1] >= 1.0:
+        return f"How near it comes to {resident} is not known"
     low, high = (format_percent(min(1.0, end), 0) for end in fed.ci95)
-    return f"It reaches {low} to {high}"
+    return f"It reaches {low} to {high} of {resident}"
 
 
 def _losses(fed: Feeding, workers: int, cpus: float, *, shared: bool) -> Iterator[str]:

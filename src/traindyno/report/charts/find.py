@@ -20,6 +20,8 @@ FINALISTS = "Speed end to end, against the baseline"
 LEARNING = "Speed to the same loss, against the baseline; at another batch predicted"
 ATTEMPTS = "Speed of each change, against what it was tried on"
 WITHIN_MARK, OF_ONE = "*", "of one pair or one run"
+LONGEST_MARKED = 46
+"""Letters of a change whose mark a chart must not cut off with its end."""
 ADOPTED, REJECTED, PREDICTED = "adopted", "not adopted", "predicted, not measured"
 ATTEMPT_COLORS = {ADOPTED: GREEN, REJECTED: BLUE, PREDICTED: PALE_GREY}
 OTHERS, UNCONFIRMED = "other finalists", "from single processes, not confirmed"
@@ -58,8 +60,9 @@ def attempts_chart(document: Document) -> dict[str, Any] | None:
 
 def numbered(place: int, attempt: Attempt) -> str:
     """`3. compile=default`: by its number it is found in the table, whose mark it has."""
-    mark = f" {WITHIN_MARK}" if attempt.within_process else ""
-    return f"{place}. {one_line(attempt.change, 56)}{mark}"
+    if attempt.within_process:
+        return f"{place}. {one_line(attempt.change, LONGEST_MARKED)} {WITHIN_MARK}"
+    return f"{place}. {one_line(attempt.change, 56)}"
 
 
 def _attempts_title(answer: FindAnswer) -> str:

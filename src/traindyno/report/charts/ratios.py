@@ -8,7 +8,7 @@ from traindyno.report.charts.style import GREY, INK, LABEL_SIZE, WIDTH, panel_ti
 from traindyno.report.wording import one_line
 
 ROW_STEP = 26
-WHOLE_WIDTH, LETTER_WIDTH, LONGEST_NAME = 800, 6.6, 330
+WHOLE_WIDTH, LETTER_WIDTH, LONGEST_NAME = 800, 6.6, 345
 WIDEST_DOWN, WIDEST_UP = 0.7, 1.4
 
 

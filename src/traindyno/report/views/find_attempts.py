@@ -1,5 +1,6 @@
 """What a `find` tried as tables: in short below an answer, and in full on a page."""
 
+from traindyno.analysis.find.attempts import AT_FIRST
 from traindyno.core.answers import Attempt, FindAnswer
 from traindyno.report.charts.find import OF_ONE, WITHIN_MARK
 from traindyno.report.view import Column, Row, Table, Tone
@@ -33,8 +34,9 @@ def tried_table(answer: FindAnswer) -> tuple[Table, ...]:
 
 
 def _is_tried(attempt: Attempt) -> bool:
-    """Measured, or adopted without: what was ruled out or left out is neither."""
-    return bool(attempt.trials) or attempt.adopted or (attempt.ratio is not None and not attempt.predicted)
+    """Measured, or adopted without, if only at first: what was ruled out or left out is neither."""
+    held = attempt.adopted or attempt.outcome.startswith(AT_FIRST)
+    return bool(attempt.trials) or held or (attempt.ratio is not None and not attempt.predicted)
 
 
 def attempts_table(answer: FindAnswer) -> tuple[Table, ...]:

@@ -12,13 +12,15 @@ from traindyno.core.records import Settings, WorkloadSpec
 class Situation(Record, frozen=True):
     """What a switch may know before a trial: the workload, the baseline, and the machine.
 
-    A simulated device is taken for a GPU. `physical_cores` is null where it is not known.
+    A simulated device is taken for a GPU. `physical_cores` is null where it is not known, and
+    `default_threads`, which torch computes with on a CPU, where the environment does not say it.
     """
 
     workload: WorkloadSpec
     baseline: Settings
     usable_cpus: int = 1
     physical_cores: int | None = None
+    default_threads: int | None = None
     has_cpp_compiler: bool = True
     max_autotune: bool = False
 

@@ -5,12 +5,15 @@ from traindyno.search.switches.switch import Situation, Switch
 
 
 def values(situation: Situation) -> tuple[Value, ...]:
-    """Half the CPUs, and where cores have two threads each, as many as there are cores and as there are threads."""
+    """Half the CPUs, and where cores have two threads each, as many as there are cores and as there are threads.
+
+    Not as many as it computes with already.
+    """
     if situation.on_gpu:
         return (situation.usable_cpus,)
     usable, cores = situation.usable_cpus, situation.physical_cores or situation.usable_cpus
     counts = {max(1, usable // 2), min(usable, cores), usable}
-    default = usable if cores == usable else None
+    default = situation.default_threads or (usable if cores == usable else None)
     return tuple(sorted(counts - {situation.baseline.threads or default})) or (usable,)
 
 
