@@ -3,6 +3,8 @@
 The last rounds show whether that was right.
 """
 
+from collections.abc import Sequence
+
 from traindyno.analysis.find.attempts import UNCOMPARED, enough_workers, out_of_time, rather_what_ran, uncompared
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import estimates_of, forecast_seconds, like_but_workers, supplier_of
@@ -49,11 +51,11 @@ def hold_enough_workers(hunt: Hunt) -> None:
     if not is_open or not may_change or _more_were_slower(findings, held):
         return
     own = held.settings.num_workers
-    estimates = estimates_of(findings, held, sorted({own, *allowed_counts(goal, findings, held)}))
-    if not estimates:
+    foretold = estimates_of(findings, held, sorted({own, *allowed_counts(goal, findings, held)}))
+    if not foretold:
         return
-    now = next(each for each in estimates if each.num_workers == own)
-    best = fewest_near_best([each for each in estimates if each.num_workers <= own or _has_time(hunt, each)])
+    estimates = _with_time(hunt, foretold)
+    best, now = fewest_near_best(estimates), next(each for each in estimates if each.num_workers == own)
     if best.num_workers > own and now.seconds >= WORTH_HOLDING * best.seconds:
         setup = changed(held, {"num_workers": best.num_workers})
         findings.attempts = [each for each in findings.attempts if each not in untried]
@@ -61,8 +63,19 @@ def hold_enough_workers(hunt: Hunt) -> None:
         findings.held = setup
 
 
+def _with_time(hunt: Hunt, estimates: Sequence[Estimate]) -> list[Estimate]:
+    """Those with time for the round without which nothing is shown, which takes longer with more workers.
+
+    All of them, where what is held should gain nothing without more: a round that is cut then loses nothing.
+    """
+    findings, held = hunt.findings, hunt.findings.held
+    before, now = forecast_seconds(findings, findings.baseline), forecast_seconds(findings, held)
+    if before is not None and now is not None and before < WORTH_HOLDING * now:
+        return list(estimates)
+    return [each for each in estimates if each.num_workers <= held.settings.num_workers or _has_time(hunt, each)]
+
+
 def _has_time(hunt: Hunt, estimate: Estimate) -> bool:
-    """Whether there is time for the round without which nothing is shown: with more workers it takes longer."""
     setup = changed(hunt.findings.held, {"num_workers": estimate.num_workers})
     return hunt.purse.affords_one_round(setup, estimate.seconds)
 
