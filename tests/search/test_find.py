@@ -300,6 +300,14 @@ def test_a_batch_that_only_fits_without_the_margin_is_not_taken() -> None:
     assert found.with_free_batch.batch_size == 512
 
 
+@pytest.mark.parametrize(("limit", "asked"), [(4000, False), (320, True)])
+def test_a_batch_that_clearly_leaves_the_margin_is_not_run_again_for_it(limit: int, asked: bool) -> None:
+    goal = goal_of(has_data=False, batch_range=(64, 512))
+    history = search(goal, f"alpha_seconds=0.1,limit={limit}")
+    assert answer_of(goal, history).recommended.batch_size == 512
+    assert [record.batch_size for record in history if record.spec.kind == "fit"] == ([512] if asked else [])
+
+
 def test_switches_that_leave_no_margin_of_memory_are_given_up() -> None:
     """In fp32 a batch of 256 just fits here, and compiling needs as much; with the margin held back it does not run."""
     goal = goal_of(has_data=False, keep=("precision", "memory_format", "batch_size"), margin=0.2)

@@ -11,6 +11,7 @@ from traindyno.core.answers.interval import Interval
 from traindyno.core.setups import Setup, step_settings
 from traindyno.search.find.giving_up import give_up, step_back
 from traindyno.search.find.hunt import Hunt
+from traindyno.search.find.margin import is_clearly_free
 from traindyno.search.find.rounds import one_round
 from traindyno.search.find.trials import changed
 from traindyno.search.replaying import Trying, Wanted
@@ -22,8 +23,6 @@ BARELY, ALIKE = 0.95, 1.05
 MOST_TIMES = 2
 HARDLY_KNOWN = 0.1
 """Half the width of the interval of a gain, as a share of it."""
-CLEARLY_FREE = 0.1
-"""Memory beyond the margin that need not be asked for."""
 
 
 def know_the_step(hunt: Hunt) -> Trying[None]:
@@ -37,8 +36,8 @@ def know_the_step(hunt: Hunt) -> Trying[None]:
 def leave_the_margin(hunt: Hunt) -> Trying[None]:
     """What is held must run with the margin of memory held back, or its switches are given up."""
     findings, margin = hunt.findings, hunt.goal.margin
-    share = findings.memory_share(findings.held.settings)
-    if not findings.members or share is None or share < 1 - margin - CLEARLY_FREE:
+    settings = findings.held.settings
+    if not findings.members or findings.memory_share(settings) is None or is_clearly_free(findings, settings, margin):
         return
     reason = "what is held with the margin of memory held back"
     record = yield Wanted(spec=hunt.trials.fits(findings.held, margin), reason=reason)

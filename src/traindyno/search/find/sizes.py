@@ -24,6 +24,7 @@ from traindyno.core.records import TrialRecord
 from traindyno.core.setups import Setup, step_settings
 from traindyno.core.units import format_percent
 from traindyno.search.find.hunt import Hunt
+from traindyno.search.find.margin import is_clearly_free
 from traindyno.search.find.trials import changed
 from traindyno.search.find.worker_trials import allowed_counts
 from traindyno.search.replaying import Trying, Wanted
@@ -156,6 +157,9 @@ class SizeSearch:
         return low <= size <= high
 
     def _fits(self, size: int) -> Trying[bool]:
+        """What a size held while it was timed may say that already."""
+        if is_clearly_free(self._findings, self._setup(size).settings, self._goal.margin):
+            return True
         if not self._purse.affords("fit"):
             self._findings.attempts.append(out_of_time("batch", f"batch_size={size} with the margin of memory"))
             return False
