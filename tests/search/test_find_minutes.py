@@ -333,7 +333,7 @@ def test_few_minutes_are_not_overspent(minutes: float, workers: int, cpus: int) 
     """But for a round without which nothing is shown, which may end a little late."""
     settings = msgspec.structs.replace(COMMON, num_workers=workers)
     history = searched(goal_of(settings, cpus=cpus, decoders=DECODERS, budget_seconds=60 * minutes))
-    assert seconds(history) < 1.02 * 60 * minutes
+    assert seconds(history) < 1.03 * 60 * minutes
 
 
 def test_a_set_that_may_take_any_time_to_prepare_is_not_prepared() -> None:
