@@ -66,11 +66,11 @@ def block_steps(pace: Pace, step_seconds: float) -> int:
 def flow_seconds(settings: Settings, step_seconds: float, seconds: float, *, waits: bool = True) -> float:
     """What a trial of so many seconds takes from its first batch on, if its steps take so long and are hard to tell.
 
-    Where training does not wait for its data, the workers are soon seen to be ahead.
+    Where training does not wait for its data, workers are seen to be ahead after a turn, or two.
     """
     pace = pace_of(settings)
     if pace.lead is not None and not waits:
-        pace = msgspec.structs.replace(ahead_of_step(pace), discarded=pace.discarded // 2)
+        pace = msgspec.structs.replace(ahead_of_step(pace), discarded=3 * pace.turn // 2)
     blocks = max(LEAST_BLOCKS * block_steps(pace, step_seconds), pace.measured * UNCOUNTED / (UNCOUNTED - 1))
     timed = min(max(seconds, blocks * step_seconds), (1 + OVERTIME) * seconds)
     return pace.discarded * step_seconds + pace.settling_seconds + timed
