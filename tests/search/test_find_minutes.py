@@ -97,13 +97,13 @@ def test_what_losses_leave_of_the_time_kept_for_them_is_spent_on_what_there_was_
 
 
 def test_more_workers_than_an_older_step_needed_are_held_without_a_run_where_there_is_no_time_for_one() -> None:
-    goal = on_host(2.25)
+    goal = on_host(1.75)
     answer = answer_of(goal, searched(goal, tamper=soon_known))
     (bet,) = [each for each in answer.attempts if each.outcome.endswith("the faster step needs more")]
     assert (bet.change, bet.trials, bet.predicted) == ("num_workers=16", 0, True)
     assert answer.recommended.settings["num_workers"] == 16
     assert answer.recommended.examples_per_second > 0.55 * FASTEST_STEP
-    kept = on_host(2.25, keep=("num_workers",))
+    kept = on_host(1.75, keep=("num_workers",))
     assert answer_of(kept, searched(kept, tamper=soon_known)).recommended.settings["num_workers"] == 4
 
 
