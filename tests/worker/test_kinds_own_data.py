@@ -215,3 +215,47 @@ def test_a_stream_feeds_any_device_if_its_workers_share_it_out(streams: Path, de
     for refused in (whole, shuffled):
         assert refused.failure is not None
         assert "each of the 2 workers delivers all examples" in refused.failure.message
+
+
+DAWDLING = """
+    import time, torch
+    from torch import nn
+    from torch.utils.data import Dataset
+    from traindyno import Workload
+
+    class Ready(Dataset):
+        def __len__(self):
+            return 4000
+        def __getitem__(self, index):
+            return torch.zeros(6), index % 2
+
+    def step(model, batch):
+        inputs, targets = batch
+        time.sleep(0.2)
+        return nn.functional.cross_entropy(model(inputs), targets)
+
+    def workload():
+        return Workload(model=nn.Linear(6, 2), dataset=Ready(), training_step=step)
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", ["feed", "anatomy"])
+@pytest.mark.parametrize("pinned", [False, True])
+def test_workers_are_seen_to_be_ahead_of_a_slow_step_on_a_gpu(tmp_path: Path, kind: TrialKind, pinned: bool) -> None:
+    """Blocks are of whole turns else: of eight workers' batches."""
+    (path := tmp_path / "dawdling.py").write_text(textwrap.dedent(DAWDLING))
+    spec = TrialSpec(
+        kind=kind,
+        workload=WorkloadSpec(model=f"{path}:workload"),
+        settings=Settings(batch_size=4, device="cuda:0", num_workers=8, pin_memory=pinned),
+        budget=Budget(seconds=1.0),
+        feed=Feed(),
+    )
+    runner = LocalRunner(WORKER_ENTRY, Deadlines())
+    try:
+        record = runner.run(spec, Watcher(), None)
+    finally:
+        runner.close()
+    assert record.measurement is not None, record.failure
+    assert {block.steps for block in record.measurement.blocks[-3:]} == {1}
