@@ -1,7 +1,5 @@
 """Workers that are ahead of the step let a trial end sooner, and change nothing of what it tells."""
 
-import random
-
 import pytest
 
 from traindyno.analysis.flow_pace import BLOCK_SECONDS, pace_of
@@ -11,57 +9,15 @@ from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.flow_timing import FlowTimer, FlowTiming
 from traindyno.worker.lead import Ready, untold
 from worker.counted_device import SilentChannel
-from worker.test_flow_timing import Line
+from worker.imagined_workers import ImaginedWorkers
 
 TRIAL_SECONDS = 3.0
 
 
-class Workers(Line):
-    """A loader as torch has it: each worker makes its batches in order, they are taken in order, and for each that is
-    taken another one is asked for. The first worker may begin late, and no batch takes quite as long as another.
-    """
-
-    def __init__(
-        self, settings: Settings, making: float, step: float, late: float = 0.0, uneven: float = 0.0, way: float = 0.0
-    ) -> None:
-        super().__init__()
-        self._workers, self._making, self._step_seconds = settings.num_workers, making, step
-        self._late, self._uneven, self._way = late, uneven, way
-        self._random = random.Random(0)
-        self._free = [0.0] * self._workers
-        self._done: list[float] = []
-        for _ in range(self._workers * settings.prefetch_factor):
-            self._ask()
-        self.take()
-
-    def _ask(self) -> None:
-        number = len(self._done)
-        worker = number % self._workers
-        begins = max(self.now, self._free[worker]) + (self._late if number == 0 else 0.0)
-        self._free[worker] = begins + self._making * (1 + self._uneven * self._random.uniform(-1, 1))
-        self._done.append(self._free[worker])
-
-    def take(self) -> None:
-        self.now = max(self.now, self._done[self.taken]) + self._way
-        self.taken += 1
-        self._ask()
-
-    def compute(self) -> None:
-        self.now += self._step_seconds
-
-    def ready(self) -> int:
-        return sum(done <= self.now for done in self._done[self.taken :])
-
-
-def measured(line: Workers, settings: Settings, ready: Ready) -> tuple[FlowTiming, float]:
+def measured(line: ImaginedWorkers, settings: Settings, ready: Ready) -> tuple[FlowTiming, float]:
     """What a trial tells, and how long it takes."""
     waits, began = Stopwatch(line.clock), line.now
-    take = waits.around(line.take)
-
-    def step() -> None:
-        take()
-        line.compute()
-
+    step = line.step_timed_by(waits)
     pace, channel = pace_of(settings), SilentChannel()
     timer = FlowTimer(step, line, waits, pace, line, channel, clock=line.clock, ready=ready)  # type: ignore[arg-type]
     told = timer.run(Budget(seconds=TRIAL_SECONDS, relative_interval=0.0))
@@ -76,7 +32,7 @@ def both(
     `load` is what all workers together take for a batch, as a share of the step.
     """
     settings, making = Settings(batch_size=8, num_workers=workers, prefetch_factor=prefetch), load * step * workers
-    lines = [Workers(settings, making, step, late * making, uneven) for _ in range(2)]
+    lines = [ImaginedWorkers(settings, making, step, late * making, uneven) for _ in range(2)]
     (asked, seconds), (plain, usual) = (
         measured(lines[0], settings, lines[0].ready),
         measured(lines[1], settings, untold),
@@ -107,7 +63,7 @@ def test_a_slow_step_with_quick_workers_is_told_in_half_of_the_time(workers: int
 def test_it_is_steady_by_blocks_of_single_steps() -> None:
     """Whole turns of workers were too long for a trial to have enough of them."""
     settings = Settings(batch_size=8, num_workers=8)
-    lines = [Workers(settings, making=0.2, step=0.6) for _ in range(2)]
+    lines = [ImaginedWorkers(settings, making=0.2, step=0.6) for _ in range(2)]
     asked, plain = measured(lines[0], settings, lines[0].ready)[0], measured(lines[1], settings, untold)[0]
     assert asked.timing.steady_from is not None
     assert plain.timing.steady_from is None
@@ -117,16 +73,16 @@ def test_it_is_steady_by_blocks_of_single_steps() -> None:
 def test_batches_that_are_waited_for_a_little_do_not_count_as_ready() -> None:
     """Their way from the worker takes a tenth of the step, and the step waits for it each time."""
     settings = Settings(batch_size=8, num_workers=8)
-    line = Workers(settings, making=0.01, step=0.09, way=0.01)
+    line = ImaginedWorkers(settings, making=0.01, step=0.09, way=0.01)
     told, _ = measured(line, settings, line.ready)
     assert {block.steps % 8 for block in told.timing.blocks} == {0}
 
 
-class Tiring(Workers):
+class Tiring(ImaginedWorkers):
     """From some batch on they take far longer, which what they have ready hides for a while."""
 
     def _ask(self) -> None:
-        self._making = 4.0 if len(self._done) > 24 else 0.2
+        self.making = 4.0 if self.asked > 24 else 0.2
         super()._ask()
 
 
