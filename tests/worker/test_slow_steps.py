@@ -11,7 +11,9 @@ from traindyno.core.records import Budget, Settings
 from traindyno.worker.anatomy.instruments import Instruments, MarkedWaits
 from traindyno.worker.anatomy.turns import Turns
 from traindyno.worker.data.stopwatch import Stopwatch
+from traindyno.worker.devices import CpuDevice
 from traindyno.worker.flow_timing import FlowTimer, FlowTiming
+from traindyno.worker.kinds import probe
 from worker.counted_device import SilentChannel
 from worker.imagined_workers import ImaginedWorkers
 
@@ -89,3 +91,29 @@ def test_neither_are_the_turns_of_its_anatomy(monkeypatch: pytest.MonkeyPatch) -
     told = turns.run(ALL_ITS_TIME)
     assert {block.steps for block in told.timing.blocks} == {16}
     assert signs.longest_silence < 10.0
+
+
+class Clocks:
+    """A step of so many seconds, of which the process computes a tenth."""
+
+    def __init__(self, step_seconds: float) -> None:
+        self._step_seconds, self.steps = step_seconds, 0
+
+    def step(self) -> None:
+        self.steps += 1
+
+    def monotonic(self) -> float:
+        return self.steps * self._step_seconds
+
+    def process_time(self) -> float:
+        return self.steps * self._step_seconds / 10
+
+
+@pytest.mark.parametrize(("step_seconds", "steps"), [(0.01, 7), (0.3, 4), (0.66, 3), (5.0, 3)])
+def test_a_probe_makes_fewer_slow_steps_for_what_they_take_of_the_cpu(
+    step_seconds: float, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clocks = Clocks(step_seconds)
+    monkeypatch.setattr(probe, "time", clocks)
+    assert probe._step_cpu_seconds(clocks.step, CpuDevice()) == pytest.approx(step_seconds / 10)
+    assert clocks.steps == steps
