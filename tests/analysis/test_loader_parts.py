@@ -109,6 +109,38 @@ def test_the_hand_over_is_assumed_until_a_trial_tells_it() -> None:
     assert parts_of(machine, trial(machine, "load", 4)).hand_off_seconds == 0.004
 
 
+def pinned_run(machine: FakeMachine, workers: int, seconds: float) -> TrialRecord:
+    """A run with pinned batches, each of which came after so long."""
+    pinned = msgspec.structs.replace(spec(machine, "feed", workers), settings=pinning(workers))
+    record = machine.run(pinned)
+    assert record.measurement is not None
+    told = msgspec.structs.replace(
+        record.measurement, step_seconds=seconds, blocks=(Block(steps=8, seconds=8 * seconds),)
+    )
+    return msgspec.structs.replace(record, measurement=told)
+
+
+def pinning(workers: int) -> Settings:
+    plain = loader_template().settings
+    return msgspec.structs.replace(plain, num_workers=workers, pin_memory=True)
+
+
+@pytest.mark.parametrize(("workers", "share", "refuted"), [(8, 0.9, True), (8, 1.1, False), (0, 0.9, False)])
+def test_pinning_is_no_limit_once_a_run_was_faster_than_it_allows(workers: int, share: float, refuted: bool) -> None:
+    """Nobody measures the copy to pinned memory; without workers no thread makes it."""
+    machine = quiet()
+    assumed = parts_of(machine)
+    pinning_seconds = assumed.pinning_seconds(assumed.batch_size)
+    assert pinning_seconds > 0
+    parts = parts_of(machine, pinned_run(machine, workers, share * pinning_seconds))
+    assert (parts.pinning_seconds(parts.batch_size) == 0) is refuted
+    small = msgspec.structs.replace(
+        parts, load_seconds=1e-6, step_seconds=1e-6, transfer_seconds=0.0, launch_seconds=0.0
+    )
+    limited = small.forecast(pinning(8), alone=False).step_seconds > pinning_seconds
+    assert limited is not refuted
+
+
 def test_batches_that_differ_keep_their_pattern() -> None:
     even, uneven = parts_of(quiet()), parts_of(quiet(jitter=0.4))
     assert max(even.load_pattern) == pytest.approx(1.0)

@@ -34,8 +34,18 @@ def read_parts(records: Sequence[TrialRecord], usable_cpus: float) -> LoaderPart
     parts = probed_parts(records, usable_cpus)
     if parts is None:
         return None
+    parts = with_pinning(parts, records)
     parts = _with_workers(parts, [record for record in records if record.spec.kind == "load"])
     return _with_sensitivity(parts, [record for record in records if record.spec.kind == "feed"])
+
+
+def with_pinning(parts: LoaderParts, records: Sequence[TrialRecord]) -> LoaderParts:
+    """Pinning holds nothing up once one of these trials was faster than assumed pinning would allow."""
+    pinned = [each for each in records if each.spec.settings.pin_memory and each.spec.settings.num_workers]
+    told = [each for each in pinned if each.measurement is not None and each.spec.kind in ("load", "feed")]
+    if any(measured_seconds(each) < parts.pinning_seconds(each.batch_size) for each in told):
+        return msgspec.structs.replace(parts, pinned_bytes_per_second=math.inf)
+    return parts
 
 
 def _with_workers(parts: LoaderParts, loads: Sequence[TrialRecord]) -> LoaderParts:

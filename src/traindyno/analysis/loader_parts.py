@@ -24,7 +24,7 @@ from traindyno.core.records import Settings, TrialRecord
 
 ASSUMED_HAND_OFF_SECONDS = 0.0003
 ASSUMED_LAUNCH_SECONDS = 0.015
-_PINNED_BYTES_PER_SECOND = 5e9
+ASSUMED_PINNED_BYTES_PER_SECOND = 5e9
 # A worker beside its like is slower than a lone process: a little by itself, and more the more CPUs are busy.
 USUAL_OVERHEAD = 0.05
 USUAL_CROWDING = 0.15
@@ -40,7 +40,8 @@ class LoaderParts(Record, frozen=True):
 
     `overhead` and `crowding` are logarithms of how much longer a worker takes than the probe's process: always, and
     on top of that when every CPU has a busy worker. `step_seconds` is null without a model. `decode_seconds` is what a
-    GPU that decodes takes, in a thread of its own and beside the step.
+    GPU that decodes takes, in a thread of its own and beside the step. `pinned_bytes_per_second` is assumed, and
+    infinite once a run was faster than that would allow.
     """
 
     batch_size: int
@@ -57,6 +58,7 @@ class LoaderParts(Record, frozen=True):
     decode_seconds: float = 0.0
     hand_off_seconds: float = ASSUMED_HAND_OFF_SECONDS
     batch_bytes: int | None = None
+    pinned_bytes_per_second: float = ASSUMED_PINNED_BYTES_PER_SECOND
     overhead: float = USUAL_OVERHEAD
     crowding: float = USUAL_CROWDING
 
@@ -64,7 +66,7 @@ class LoaderParts(Record, frozen=True):
         """The loader at these settings, feeding the step or, if `alone`, one who always asks."""
         workers, load_seconds = settings.num_workers, max(_SHORTEST_LOAD, self.load_seconds)
         load_seconds *= math.exp(self.overhead) if workers else 1.0
-        pin_seconds = (self.batch_bytes or 0) / _PINNED_BYTES_PER_SECOND if settings.pin_memory and workers else None
+        pin_seconds = self.pinning_seconds(self.batch_size) if settings.pin_memory and workers else None
         if self.decode_seconds and not alone:
             if workers:
                 pin_seconds = max(pin_seconds or 0.0, self.decode_seconds)
@@ -89,6 +91,10 @@ class LoaderParts(Record, frozen=True):
             contention=math.expm1(self.crowding) / max(1.0, self.cpus - 1),
             cpus=cpus or self.cpus,
         )
+
+    def pinning_seconds(self, batch_size: int) -> float:
+        """What copying a batch to pinned memory takes."""
+        return (self.batch_bytes or 0) * batch_size / self.batch_size / self.pinned_bytes_per_second
 
     def forecast(self, settings: Settings, *, alone: bool, cpus: float | None = None) -> Forecast:
         return simulate(self.pipeline(settings, alone=alone, cpus=cpus))

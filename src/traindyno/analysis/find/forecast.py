@@ -11,7 +11,7 @@ import msgspec
 
 from traindyno.analysis.find.findings import Findings, Supplier
 from traindyno.analysis.intervals import median
-from traindyno.analysis.loader_fit import read_parts
+from traindyno.analysis.loader_fit import read_parts, with_pinning
 from traindyno.analysis.loader_parts import LoaderParts
 from traindyno.analysis.sustained import sustained
 from traindyno.analysis.worker_estimates import Estimate, Known, estimate_counts
@@ -59,6 +59,7 @@ def parts_of(findings: Findings, setup: Setup, step_seconds: float | None = None
     if base is None or own is None:
         return None
     parts, moved = (own, probe) if _with_model(probe) else (_filled_up(own, base), first)
+    parts = with_pinning(parts, _supplied(findings, supplier_of(setup)))
     grown = setup.settings.batch_size / parts.batch_size
     return msgspec.structs.replace(
         parts,
@@ -198,6 +199,11 @@ def like_but_workers(findings: Findings, setup: Setup) -> list[Setup]:
 def _fed(findings: Findings, setup: Setup) -> list[TrialRecord]:
     records = [record for other in like_but_workers(findings, setup) for record in findings.feeds[other]]
     return [record for record in records if record.measurement is not None and record.spec.kind == "feed"]
+
+
+def _supplied(findings: Findings, supplier: Supplier) -> list[TrialRecord]:
+    """What ran end to end from a source and decoder, whatever its step."""
+    return [record for other, records in findings.feeds.items() if supplier_of(other) == supplier for record in records]
 
 
 def _but_workers(settings: Settings) -> tuple[Settings, bool, int]:
