@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 from search.fake_loader import FakeMachine, loader_template
 from traindyno.analysis.loader_fit import read_parts
 from traindyno.analysis.loader_grid import with_any_probe
-from traindyno.analysis.loader_parts import ASSUMED_HAND_OFF_SECONDS, LoaderParts, measured_seconds
+from traindyno.analysis.loader_parts import (
+    ASSUMED_HAND_OFF_SECONDS,
+    ASSUMED_PINNED_BYTES_PER_SECOND,
+    LoaderParts,
+    measured_seconds,
+)
 from traindyno.analysis.loader_trials import LoaderTrials
 from traindyno.core.loading import Feed
 from traindyno.core.records import Block, Settings, TrialKind, TrialRecord, TrialSpec
@@ -109,36 +114,31 @@ def test_the_hand_over_is_assumed_until_a_trial_tells_it() -> None:
     assert parts_of(machine, trial(machine, "load", 4)).hand_off_seconds == 0.004
 
 
-def pinned_run(machine: FakeMachine, workers: int, seconds: float) -> TrialRecord:
-    """A run with pinned batches, each of which came after so long."""
-    pinned = msgspec.structs.replace(spec(machine, "feed", workers), settings=pinning(workers))
-    record = machine.run(pinned)
+def pinned_run(machine: FakeMachine, workers: int, seconds: float, batch_bytes: int) -> TrialRecord:
+    """A run with pinned batches of so many bytes, each of which came after so long."""
+    record = machine.run(msgspec.structs.replace(spec(machine, "feed", workers), settings=pinning(workers)))
     assert record.measurement is not None
-    told = msgspec.structs.replace(
-        record.measurement, step_seconds=seconds, blocks=(Block(steps=8, seconds=8 * seconds),)
-    )
+    assert record.measurement.loading is not None
+    loading = msgspec.structs.replace(record.measurement.loading, batch_bytes=batch_bytes)
+    blocks = (Block(steps=8, seconds=8 * seconds),)
+    told = msgspec.structs.replace(record.measurement, step_seconds=seconds, blocks=blocks, loading=loading)
     return msgspec.structs.replace(record, measurement=told)
 
 
 def pinning(workers: int) -> Settings:
-    plain = loader_template().settings
-    return msgspec.structs.replace(plain, num_workers=workers, pin_memory=True)
+    return msgspec.structs.replace(loader_template().settings, num_workers=workers, pin_memory=True)
 
 
 @pytest.mark.parametrize(("workers", "share", "refuted"), [(8, 0.9, True), (8, 1.1, False), (0, 0.9, False)])
 def test_pinning_is_no_limit_once_a_run_was_faster_than_it_allows(workers: int, share: float, refuted: bool) -> None:
     """Nobody measures the copy to pinned memory; without workers no thread makes it."""
-    machine = quiet()
-    assumed = parts_of(machine)
-    pinning_seconds = assumed.pinning_seconds(assumed.batch_size)
-    assert pinning_seconds > 0
-    parts = parts_of(machine, pinned_run(machine, workers, share * pinning_seconds))
-    assert (parts.pinning_seconds(parts.batch_size) == 0) is refuted
-    small = msgspec.structs.replace(
-        parts, load_seconds=1e-6, step_seconds=1e-6, transfer_seconds=0.0, launch_seconds=0.0
+    machine, batch_bytes = quiet(), 1_000_000
+    seconds = share * batch_bytes / ASSUMED_PINNED_BYTES_PER_SECOND
+    parts = parts_of(machine, pinned_run(machine, workers, seconds, batch_bytes))
+    quick = msgspec.structs.replace(
+        parts, batch_bytes=10**9, load_seconds=1e-6, step_seconds=1e-6, transfer_seconds=0.0, launch_seconds=0.0
     )
-    limited = small.forecast(pinning(8), alone=False).step_seconds > pinning_seconds
-    assert limited is not refuted
+    assert (quick.forecast(pinning(8), alone=False).step_seconds < 0.1) is refuted
 
 
 def test_batches_that_differ_keep_their_pattern() -> None:

@@ -5,11 +5,12 @@ model tell how much a step on the CPU suffers from workers beside it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from traindyno.analysis.loader_parts import (
+    ASSUMED_PINNED_BYTES_PER_SECOND,
     USUAL_CROWDING,
     USUAL_OVERHEAD,
     USUAL_SENSITIVITY,
@@ -39,13 +40,19 @@ def read_parts(records: Sequence[TrialRecord], usable_cpus: float) -> LoaderPart
     return _with_sensitivity(parts, [record for record in records if record.spec.kind == "feed"])
 
 
-def with_pinning(parts: LoaderParts, records: Sequence[TrialRecord]) -> LoaderParts:
-    """Pinning holds nothing up once one of these trials was faster than assumed pinning would allow."""
-    pinned = [each for each in records if each.spec.settings.pin_memory and each.spec.settings.num_workers]
-    told = [each for each in pinned if each.measurement is not None and each.spec.kind in ("load", "feed")]
-    if any(measured_seconds(each) < parts.pinning_seconds(each.batch_size) for each in told):
-        return msgspec.structs.replace(parts, pinned_bytes_per_second=math.inf)
-    return parts
+def with_pinning(parts: LoaderParts, records: Iterable[TrialRecord]) -> LoaderParts:
+    """Pinning holds nothing up once a run on this machine, whatever it was fed from, pinned faster than is assumed."""
+    refuted = any(_pinned_bytes_per_second(record) > ASSUMED_PINNED_BYTES_PER_SECOND for record in records)
+    return msgspec.structs.replace(parts, pinned_bytes_per_second=math.inf) if refuted else parts
+
+
+def _pinned_bytes_per_second(record: TrialRecord) -> float:
+    """What was pinned by the thread that does so beside workers, at least; nothing where there was none."""
+    pins = record.spec.settings.pin_memory and record.spec.settings.num_workers > 0
+    told = None if record.measurement is None else record.measurement.loading
+    if not pins or told is None or record.spec.kind not in ("load", "feed"):
+        return 0.0
+    return (told.batch_bytes or 0) / measured_seconds(record)
 
 
 def _with_workers(parts: LoaderParts, loads: Sequence[TrialRecord]) -> LoaderParts:

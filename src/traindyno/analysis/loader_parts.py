@@ -66,7 +66,9 @@ class LoaderParts(Record, frozen=True):
         """The loader at these settings, feeding the step or, if `alone`, one who always asks."""
         workers, load_seconds = settings.num_workers, max(_SHORTEST_LOAD, self.load_seconds)
         load_seconds *= math.exp(self.overhead) if workers else 1.0
-        pin_seconds = self.pinning_seconds(self.batch_size) if settings.pin_memory and workers else None
+        pin_seconds = (
+            (self.batch_bytes or 0) / self.pinned_bytes_per_second if settings.pin_memory and workers else None
+        )
         if self.decode_seconds and not alone:
             if workers:
                 pin_seconds = max(pin_seconds or 0.0, self.decode_seconds)
@@ -91,10 +93,6 @@ class LoaderParts(Record, frozen=True):
             contention=math.expm1(self.crowding) / max(1.0, self.cpus - 1),
             cpus=cpus or self.cpus,
         )
-
-    def pinning_seconds(self, batch_size: int) -> float:
-        """What copying a batch to pinned memory takes."""
-        return (self.batch_bytes or 0) * batch_size / self.batch_size / self.pinned_bytes_per_second
 
     def forecast(self, settings: Settings, *, alone: bool, cpus: float | None = None) -> Forecast:
         return simulate(self.pipeline(settings, alone=alone, cpus=cpus))

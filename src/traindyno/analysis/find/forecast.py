@@ -5,6 +5,7 @@ from different trials, so that ways to train which never ran can be ruled out.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -59,7 +60,7 @@ def parts_of(findings: Findings, setup: Setup, step_seconds: float | None = None
     if base is None or own is None:
         return None
     parts, moved = (own, probe) if _with_model(probe) else (_filled_up(own, base), first)
-    parts = with_pinning(parts, _supplied(findings, supplier_of(setup)))
+    parts = with_pinning(parts, chain.from_iterable(findings.feeds.values()))
     grown = setup.settings.batch_size / parts.batch_size
     return msgspec.structs.replace(
         parts,
@@ -199,11 +200,6 @@ def like_but_workers(findings: Findings, setup: Setup) -> list[Setup]:
 def _fed(findings: Findings, setup: Setup) -> list[TrialRecord]:
     records = [record for other in like_but_workers(findings, setup) for record in findings.feeds[other]]
     return [record for record in records if record.measurement is not None and record.spec.kind == "feed"]
-
-
-def _supplied(findings: Findings, supplier: Supplier) -> list[TrialRecord]:
-    """What ran end to end from a source and decoder, whatever its step."""
-    return [record for other, records in findings.feeds.items() if supplier_of(other) == supplier for record in records]
 
 
 def _but_workers(settings: Settings) -> tuple[Settings, bool, int]:
