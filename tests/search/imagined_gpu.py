@@ -4,7 +4,7 @@ ResNet-50 at a batch of 256 on an H200 with 16 CPUs, from JPEG files. Trials tak
 can be seen what a search does with its time: a step that is compiled for the first time takes most of a minute.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -21,7 +21,10 @@ from traindyno.search.find.goal import Goal
 from traindyno.search.find.prices import HARDLY_WAITS
 from traindyno.worker.kinds.probe import LEAST_BATCHES, LEAST_IN_TIME
 
-STEP_MILLISECONDS = {
+Step = tuple[str, str, str]
+"""Precision, memory format and compile mode."""
+
+STEP_MILLISECONDS: dict[Step, float] = {
     ("fp32", "contiguous", "none"): 116.5,
     ("fp32", "channels_last", "none"): 82.0,
     ("bf16", "contiguous", "none"): 105.0,
@@ -68,6 +71,7 @@ class ImaginedGpu(SimulatedRunner):
     def __init__(self, cpus: int, examples: int = EXAMPLES, loader: str = LOADER, slower: float = 1.0) -> None:
         profile = f"cpus={cpus},{loader},noise=0.004,examples={examples},transfer_seconds=0.00001"
         super().__init__(parse_profile(profile))
+        self.step_milliseconds: Mapping[Step, float] = STEP_MILLISECONDS
         self._slower = slower
         self._compiled: set[Settings] = set()
         self._prepared = False
@@ -102,7 +106,7 @@ class ImaginedGpu(SimulatedRunner):
 
     def _plain_step_seconds(self, settings: Settings) -> float:
         """With nothing to decode."""
-        whole = STEP_MILLISECONDS[settings.precision, settings.memory_format, settings.compile]
+        whole = self.step_milliseconds[settings.precision, settings.memory_format, settings.compile]
         return _seconds_of_batch(whole, settings)
 
     def _told_of_decoding(self, spec: TrialSpec, told: Loading | None) -> Loading | None:

@@ -112,9 +112,14 @@ def test_what_precision_kept_out_is_tried_once_its_losses_differ() -> None:
     assert not any("do not use TF32" in attempt.outcome for attempt in answer.attempts)
 
 
-def test_a_partner_that_launching_was_in_the_way_of_is_tried_again_once_compiled() -> None:
-    history = searched_on(OtherGpu(16, launching=0.09, last=0.5), goal_of(FED, cpus=16, keep=("batch_size",)))[1]
-    assert any(each.spec.settings.compile != "none" for each in pairs_of(history, "memory_format"))
+@pytest.mark.parametrize(("cpus", "is_tried"), [(32, True), (16, False)])
+def test_a_partner_that_launching_was_in_the_way_of_is_tried_again_once_compiled_unless_data_are(
+    cpus: int, is_tried: bool
+) -> None:
+    """Such a pair takes a minute or more; where 16 CPUs load too slowly for the compiled step it would gain nothing."""
+    history = searched_on(OtherGpu(cpus, launching=0.09, last=0.5), goal_of(FED, cpus=cpus, keep=("batch_size",)))[1]
+    again = [each for each in pairs_of(history, "memory_format") if each.spec.settings.compile != "none"]
+    assert bool(again) is is_tried
 
 
 def test_the_search_goes_on_where_the_step_is_slow_again_after_its_losses_differed() -> None:

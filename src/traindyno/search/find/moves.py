@@ -23,6 +23,8 @@ from traindyno.search.find.hunt import Hunt
 from traindyno.search.find.mattering import GRAPHS_FROM, cannot_matter, host_share
 from traindyno.search.find.switch_order import (
     BEFORE_DATA,
+    COMPILED,
+    GRAPHS,
     OLDER_PRECISION,
     PRECISION,
     graphs_first,
@@ -53,13 +55,15 @@ class StepSearch:
         """What was held and given up by a pair of its own."""
         self._left: list[Candidate] | None = None
         """What has not had its turn; null before the first."""
+        self._together_again = False
+        """Whether the step was compiled since the partners had their turn."""
         self._too_long: dict[Candidate, Setup | None] = {}
         """What there was no time for, on top of what was held then: the rounds of something else may leave more. Null
         where it is to be asked again in any case."""
 
     @property
     def is_done(self) -> bool:
-        return self._left == [] and not self._worth_asking_again()
+        return self._left == [] and not self._together_again and not self._worth_asking_again()
 
     @property
     def left_over(self) -> str:
@@ -72,7 +76,14 @@ class StepSearch:
     @property
     def may_change_much(self) -> bool:
         """Whether a switch is left that may make the step another one."""
-        return self._left is None or any(each.switch in BEFORE_DATA and not takes_back(each) for each in self._left)
+        if self._left is None or (self._together_again and len(self._missing_partners()) == len(self._partners)):
+            return True
+        return any(map(self._may_gain_much, self._left))
+
+    def _may_gain_much(self, candidate: Candidate) -> bool:
+        """Not what is a part of what is held: a step that is launched as one graph is compiled."""
+        is_part = candidate.value == COMPILED and self._findings.held.settings.compile == GRAPHS
+        return candidate.switch in BEFORE_DATA and not takes_back(candidate) and not is_part
 
     @property
     def first_look_seconds(self) -> float:
@@ -94,7 +105,11 @@ class StepSearch:
         self._take_up_again()
         if (host_share(self._findings) or 0.0) >= GRAPHS_FROM:
             self._left = graphs_first(self._left)
-        while self._left and not waits_now():
+        while (self._left or self._together_again) and not waits_now():
+            if self._together_again:
+                self._together_again = False
+                yield from self._add_together()
+                continue
             candidate, compiled = self._left.pop(0), self._findings.held.settings.compile
             if self._is_held(candidate) or candidate in self._undone:
                 continue
@@ -105,8 +120,7 @@ class StepSearch:
             else:
                 self._findings.attempts.append(self._out_of_time((candidate,)))
                 self._too_long[candidate] = self._findings.held
-            if self._findings.held.settings.compile != compiled:
-                yield from self._add_together()
+            self._together_again = self._findings.held.settings.compile != compiled
 
     def _take_up_again(self) -> None:
         """Put what there was no time for before the rest, as if it had not had its turn."""
@@ -171,15 +185,21 @@ class StepSearch:
 
     def _add_together(self) -> Trying[None]:
         """Both partners; once a step is compiled again, and one of them by itself where launching was in its way."""
-        together, spoiling = self._partners, self._findings.spoiling
-        sound = [each for each in together if (each.switch, each.value) not in spoiling]
-        missing = tuple(partner for partner in sound if not self._is_held(partner))
-        if not missing or (len(missing) < len(together) and (host_share(self._findings) or 0.0) < HOST_MATTERS):
+        missing = self._missing_partners()
+        if not missing:
             return
         if not self._affords(missing):
             self._findings.attempts.append(self._out_of_time(missing))
         elif (yield from self._add(missing)) and len(missing) > 1:
             yield from self._without(missing[-1])
+
+    def _missing_partners(self) -> tuple[Candidate, ...]:
+        """Those that should have another turn."""
+        together, spoiling = self._partners, self._findings.spoiling
+        sound = [each for each in together if (each.switch, each.value) not in spoiling]
+        missing = tuple(partner for partner in sound if not self._is_held(partner))
+        is_worth_it = len(missing) == len(together) or (host_share(self._findings) or 0.0) >= HOST_MATTERS
+        return missing if is_worth_it else ()
 
     def _is_held(self, candidate: Candidate) -> bool:
         return is_set(candidate, self._findings.held.settings)

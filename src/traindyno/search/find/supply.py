@@ -112,7 +112,7 @@ class SupplySearch:
         """A supplier other than the one tried that should be clearly faster than what is held has turned out to be, or
         `nearly` as fast as that should be.
         """
-        held, measured = self._findings.held, self._findings.rate(self._findings.held)
+        held = self._findings.held
         own = self._ways.pinned(changed(held, {"decoder": self._goal.baseline.settings.decoder}))
         ways = {own, *self._ways.decoders(held), *self._ways.sources(held)}
         counts = {each: allowed_counts(self._goal, self._findings, each) for each in ways}
@@ -125,11 +125,16 @@ class SupplySearch:
             and (seconds := best_seconds(self._findings, each, counts[each])) is not None
         }
         best = min(foretold, key=lambda each: foretold[each], default=None)
-        if best is None or measured is None:
+        if best is None or self._findings.rate(held) is None:
             return None
         own_foretold = forecast_seconds(self._findings, held)
         is_near = own_foretold is not None and foretold[best] < nearly * own_foretold
-        return best if is_near or measured.step_seconds >= DISAPPOINTS * foretold[best] else None
+        return best if is_near or self._disappoints(foretold[best]) else None
+
+    def _disappoints(self, other_seconds: float) -> bool:
+        """Whether what is held is clearly slower than another way should be, which takes so long per step."""
+        measured = self._findings.rate(self._findings.held)
+        return measured is not None and measured.step_seconds >= DISAPPOINTS * other_seconds
 
     def _decode_on_gpu(self, enough: float, most: int, faster: float) -> Trying[None]:
         if self._waits(enough) and (on_gpu := self._ways.decoded_on_gpu()) is not None:
@@ -192,14 +197,18 @@ class SupplySearch:
         self._findings.note_untried(not_tried("data", f"data={self._goal.prepare}", why))
 
     def _try_later(self, setup: Setup, most: int, faster: float) -> Trying[None]:
-        """Its probe may say that it would be slower than what is held, with the workers that each of them needs."""
+        """Its probe may say that it would be slower than what is held, with the workers that each of them needs; unless
+        that has turned out to be slower than foretold.
+        """
         yield from self._probe_all((setup,))
         if not self._ways.is_probed(setup):
             return
         held = self._findings.held
         both = [(each, allowed_counts(self._goal, self._findings, each)) for each in (setup, held)]
         own, other = (best_seconds(self._findings, each, counts, faster) for each, counts in both)
-        if own is None or other is None or own < other or supplier_of(setup) == supplier_of(held):
+        now = best_seconds(self._findings, *both[0])
+        disappoints = now is not None and self._disappoints(now)
+        if own is None or other is None or own < other or disappoints or supplier_of(setup) == supplier_of(held):
             yield from self._workers.run(setup, most, faster)
         else:
             self._findings.note_untried(ruled_out(setup, held, other, own))
