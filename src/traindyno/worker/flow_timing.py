@@ -195,14 +195,15 @@ class FlowTimer:
         return tuple(blocks)
 
     def _settle(self) -> list[Block]:
-        """Discard more, for as long as the pace wants."""
-        start, steps = self._clock(), 0
+        """Discard more, for as long as the pace wants. Each step is waited for: a host that runs ahead would queue far
+        more of them in that time than the device can do.
+        """
+        start, done = self._clock(), self._pace.discarded
+        blocks: list[Block] = []
         while self._clock() - start < self._pace.settling_seconds and self._supply.left() > self._pace.turn:
-            self._step()
-            steps += 1
-            self._channel.step(self._pace.discarded + steps)
-        self._device.synchronize()
-        return [Block(steps=steps, seconds=self._clock() - start)] if steps else []
+            blocks.append(self._discard_steps(done, done + 1))
+            done += 1
+        return [together(blocks)] if blocks else []
 
     def _discard_steps(self, first: int, end: int) -> Block:
         start = self._clock()
