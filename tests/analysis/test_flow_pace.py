@@ -10,8 +10,8 @@ from traindyno.core.records import Settings
     ("workers", "step_seconds", "expected"),
     [
         (0, 0.01, 2 * 0.01 + 3.0),  # blocks of a quarter of a second fit into the time
-        (4, 0.237, 16 * 0.237 + 8 * 4 * 0.237),  # eight blocks of a whole turn do not
-        (16, 0.118, 64 * 0.118 + 9.0),  # and no more than two times the time is given on top
+        (4, 0.237, (3 + 16) * 0.237 + 8 * 4 * 0.237),  # eight blocks of a whole turn do not
+        (16, 0.118, (3 + 64) * 0.118 + 9.0),  # and no more than two times the time is given on top
     ],
 )
 def test_many_workers_and_slow_steps_take_longer_than_was_asked_for(

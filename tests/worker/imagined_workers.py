@@ -14,7 +14,7 @@ class ImaginedWorkers:
     """Each makes its batches in order, they are taken in order, and for each that is taken another one is asked for.
 
     The first worker may begin late, batches may take unevenly long, and each has some way from its worker to the step.
-    The first batch is there when it begins.
+    The first batch is there when it begins. The first step may take longer than those that follow.
     """
 
     torch_device = torch.device("cpu")
@@ -27,8 +27,9 @@ class ImaginedWorkers:
         late: float = 0.0,
         uneven: float = 0.0,
         way: float = 0.0,
+        first: float = 0.0,
     ) -> None:
-        self.now, self.making = 0.0, making
+        self.now, self.making, self._first = 0.0, making, first
         self._step_seconds, self._late, self._uneven, self._way = step, late, uneven, way
         self._random = random.Random(0)
         self._free = [0.0] * settings.num_workers
@@ -55,7 +56,8 @@ class ImaginedWorkers:
         self._ask()
 
     def compute(self) -> None:
-        self.now += self._step_seconds
+        self.now += self._first + self._step_seconds
+        self._first = 0.0
 
     def ready(self) -> int:
         return sum(done <= self.now for done in self._done[self._taken :])
@@ -81,3 +83,16 @@ class ImaginedWorkers:
     def synchronize(self) -> None: ...
 
     def check_memory(self) -> None: ...
+
+
+class OnDevice(ImaginedWorkers):
+    """Steps are queued at once, and a device does one after the other: only to wait for it takes time."""
+
+    _done_on_device = 0.0
+
+    def compute(self) -> None:
+        self.now, self._first = self.now + self._first, 0.0
+        self._done_on_device = max(self._done_on_device, self.now) + self._step_seconds
+
+    def synchronize(self) -> None:
+        self.now = max(self.now, self._done_on_device)

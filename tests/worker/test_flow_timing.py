@@ -146,6 +146,14 @@ def test_what_takes_time_to_settle_is_given_it_whatever_a_step_takes(seconds: fl
     assert told.timing.warm_up.steps == steps
 
 
+def test_a_host_that_runs_ahead_does_not_queue_steps_for_long_to_settle() -> None:
+    """A batch is there every hundredth of a second, and the device takes half a second for it."""
+    queue, channel = Queue(load_seconds=0.01, step_seconds=0.5), SilentChannel()
+    pace = Pace(discarded=4, turn=1, measured=1, settling_seconds=1.5)
+    told = FlowTimer(queue.step, queue, Stopwatch(), pace, queue, channel, clock=queue.clock).run(Budget(seconds=5.0))  # type: ignore[arg-type]
+    assert told.timing.warm_up.steps == 4 + 3
+
+
 def test_a_pass_is_not_used_up_to_settle() -> None:
     line = Line(seconds=0.01, in_pass=20)
     told = measure(line, Pace(discarded=4, turn=2, measured=4, settling_seconds=1.5))

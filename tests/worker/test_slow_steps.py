@@ -30,11 +30,15 @@ def settings_of(workers: int) -> Settings:
 
 
 class Signs(SilentChannel):
-    """Notes how long nobody heard of the trial."""
+    """Notes how long nobody heard of the trial while it is timed."""
 
     def __init__(self, trained: ImaginedWorkers) -> None:
         super().__init__()
         self._trained, self._heard, self.longest_silence = trained, trained.now, 0.0
+
+    def phase(self, name: str) -> None:
+        super().phase(name)
+        self._heard, self.longest_silence = self._trained.now, 0.0
 
     def step(self, *told: Any, **more: Any) -> None:
         now = self._trained.now
@@ -44,7 +48,17 @@ class Signs(SilentChannel):
 def measure(trained: ImaginedWorkers, workers: int, channel: SilentChannel) -> FlowTiming:
     pace, waits = pace_of(settings_of(workers)), Stopwatch(trained.clock)
     step = trained.step_timed_by(waits)
-    timer = FlowTimer(step, trained, waits, pace, trained, channel, clock=trained.clock, ready=trained.ready)  # type: ignore[arg-type]
+    timer = FlowTimer(
+        step,
+        trained,
+        waits,
+        pace,
+        trained,  # type: ignore[arg-type]
+        channel,
+        clock=trained.clock,
+        ready=trained.ready,
+        skip=trained.take,
+    )
     return timer.run(ALL_ITS_TIME)
 
 

@@ -10,6 +10,9 @@ LEAST_BLOCKS = 8
 OVERTIME = 2.0
 """What a slow step may not fit often enough into the trial's time for is given so many times that on top."""
 
+FIRST_STEPS = 3
+"""They may compile, tune, allocate and record graphs for far longer than a step takes, while workers go on."""
+
 BLOCK_SECONDS = 0.25
 SETTLING_SECONDS = 1.5
 """On top for a GPU that decodes: its first dozens of batches take longer than those that follow."""
@@ -66,11 +69,12 @@ def block_steps(pace: Pace, step_seconds: float) -> int:
 def flow_seconds(settings: Settings, step_seconds: float, seconds: float, *, waits: bool = True) -> float:
     """What a trial of so many seconds takes from its first batch on, if its steps take so long and are hard to tell.
 
-    Where training does not wait for its data, workers are seen to be ahead after a turn, or two.
+    Where training does not wait for its data, workers are seen to be ahead after a turn in which they make what was let
+    go, and another.
     """
-    pace = pace_of(settings)
+    pace, first = pace_of(settings), FIRST_STEPS if settings.num_workers else 0
     if pace.lead is not None and not waits:
-        pace = msgspec.structs.replace(ahead_of_step(pace), discarded=3 * pace.turn // 2)
+        pace = msgspec.structs.replace(ahead_of_step(pace), discarded=2 * pace.turn)
     blocks = max(LEAST_BLOCKS * block_steps(pace, step_seconds), pace.measured * UNCOUNTED / (UNCOUNTED - 1))
     timed = min(max(seconds, blocks * step_seconds), (1 + OVERTIME) * seconds)
-    return pace.discarded * step_seconds + pace.settling_seconds + timed
+    return (first + pace.discarded) * step_seconds + pace.settling_seconds + timed

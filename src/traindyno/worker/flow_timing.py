@@ -10,6 +10,7 @@ import torch
 
 from traindyno.analysis.flow_pace import (
     BLOCK_SECONDS,
+    FIRST_STEPS,
     LEAST_BLOCKS,
     OVERTIME,
     UNCOUNTED,
@@ -59,8 +60,9 @@ class FlowTimer:
     has the next batch loaded before the device is waited for, where this process loads by itself. `at_start` is called
     when the first block is about to begin.
 
-    `ready` says how many batches workers have finished. Where they are ahead of the step, less is discarded, a block
-    need not be of whole turns, and the trial may end once nothing was used up of what was ready before.
+    `ready` says how many batches workers have finished, and `skip` takes one without a step. What they made during the
+    first steps is let go. Where they are ahead of the step, less is discarded, a block need not be of whole turns, and
+    the trial may end once nothing was used up of what was ready before.
     """
 
     def __init__(
@@ -75,10 +77,11 @@ class FlowTimer:
         clock: Clock = time.perf_counter,
         ahead: Callable[[], None] = lambda: None,
         ready: Ready = untold,
+        skip: Callable[[], object] = lambda: None,
     ) -> None:
         self._step, self._supply, self._waits, self._pace = step, supply, waits, pace
         self._device, self._channel, self._at_start, self._clock = device, channel, at_start, clock
-        self._ahead = ahead
+        self._ahead, self._ready, self._skip = ahead, ready, skip
         self._lead, self._usual_measured = Lead(ready, pace), pace.measured
         self._blocks: list[Block] = []
         self._waited: list[tuple[float, ...]] = []
@@ -88,7 +91,7 @@ class FlowTimer:
         """Until steady and precise, or the time is up. What the pace wants may take overtime, but no more."""
         seconds = DEFAULT_SECONDS if budget.seconds is None else budget.seconds
         self._channel.phase("warm-up")
-        discarded = [*self._discard()]
+        discarded = [*self._begin_level(), *self._discard()]
         discarded += self._settle()
         usual = discarded[-1].seconds / discarded[-1].steps
         steps = self._steps_of_block(usual)
@@ -172,6 +175,19 @@ class FlowTimer:
                 self._channel.step(len(self._blocks) * steps + number)
         return loss
 
+    def _begin_level(self) -> list[Block]:
+        """The first steps. What workers have ready after them is no sign of how fast they are, and is let go: a few
+        turns of usual steps would not use it up, and a loader that is too slow would pass for one that is ahead.
+        """
+        if self._ready() is None:
+            return []
+        first, may_be_ready = self._discard_steps(0, FIRST_STEPS), self._pace.discarded // 2
+        for _ in range(may_be_ready):
+            if not self._ready():
+                break
+            self._skip()
+        return [first]
+
     def _discard(self) -> tuple[Block, ...]:
         """Take what must not count, in two halves: the later one tells how long a step usually takes.
 
@@ -195,14 +211,15 @@ class FlowTimer:
         return tuple(blocks)
 
     def _settle(self) -> list[Block]:
-        """Discard more, for as long as the pace wants."""
-        start, steps = self._clock(), 0
+        """Discard more, for as long as the pace wants. Each step is waited for: a host that runs ahead would queue far
+        more of them in that time than the device can do.
+        """
+        start, done = self._clock(), self._pace.discarded
+        blocks: list[Block] = []
         while self._clock() - start < self._pace.settling_seconds and self._supply.left() > self._pace.turn:
-            self._step()
-            steps += 1
-            self._channel.step(self._pace.discarded + steps)
-        self._device.synchronize()
-        return [Block(steps=steps, seconds=self._clock() - start)] if steps else []
+            blocks.append(self._discard_steps(done, done + 1))
+            done += 1
+        return [together(blocks)] if blocks else []
 
     def _discard_steps(self, first: int, end: int) -> Block:
         start = self._clock()

@@ -59,13 +59,20 @@ def test_a_batch_that_came_before_its_turn_counts() -> None:
     assert reached(iterator, 3) == 3
 
 
-def test_pinned_batches_are_counted_in_either_queue() -> None:
-    one, other = queue.Queue[int](), queue.Queue[int]()
-    for number in range(3):
-        one.put(number)
-    other.put(3)
-    held = {4: (0,), 5: (1, "a batch")}
-    assert ready_batches(SimpleNamespace(_worker_result_queue=one, _data_queue=other, _task_info=held)) == 5  # type: ignore[arg-type]
+class ChangedMeanwhile(tuple[int, str]):
+    """A batch beside its number: while one looks at it, another thread asks for the next."""
+
+    waiting: dict[int, tuple[object, ...]]
+
+    def __len__(self) -> int:
+        self.waiting[len(self.waiting)] = (0,)
+        return 2
+
+
+def test_it_may_be_asked_while_another_thread_takes_a_batch() -> None:
+    early = ChangedMeanwhile((1, "a batch"))
+    early.waiting = {0: early, 1: (0,)}
+    assert ready_batches(SimpleNamespace(_data_queue=queue.Queue(), _task_info=early.waiting)) == 1
 
 
 def test_nobody_tells_without_workers() -> None:

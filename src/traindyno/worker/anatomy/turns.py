@@ -34,8 +34,9 @@ class Turns(FlowTimer):
         channel: Channel,
         ahead: Callable[[], None] = lambda: None,
         ready: Ready = untold,
+        skip: Callable[[], object] = lambda: None,
     ) -> None:
-        super().__init__(plain, supply, waits, pace, device, channel, ahead=ahead, ready=ready)
+        super().__init__(plain, supply, waits, pace, device, channel, ahead=ahead, ready=ready, skip=skip)
         self._instrumented, self._instruments, self._marked_waits = instrumented, instruments, waits
         self.instrumented_blocks: list[Block] = []
         self.readings: list[dict[PhaseName, Reading]] = []

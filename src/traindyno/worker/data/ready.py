@@ -1,18 +1,17 @@
-"""How many batches of a loader are finished and not yet taken."""
+"""How many batches of a loader are ready and not yet taken."""
 
 from collections.abc import Iterator
 from typing import Any
 
 
 def ready_batches(iterator: Iterator[Any]) -> int | None:
-    """By the queues of torch's own iterator, which no documentation promises; null where there are no such queues.
+    """By what torch's own iterator takes from, which no documentation promises; null where there is no such queue.
 
-    A batch that came before its turn has left them, and waits beside its number. Pinned ones have a queue of their own.
+    Where a thread pins, batches wait there once they are pinned: the step would wait for those that workers have
+    finished and that still are to be. A batch that came before its turn has left the queue, and waits beside its
+    number. Another thread may be taking one at the moment, so what waits there is looked at in a copy.
     """
-    names = ("_worker_result_queue", "_data_queue")
-    queues = {id(queue): queue for name in names if (queue := getattr(iterator, name, None)) is not None}
-    early = getattr(iterator, "_task_info", None)
-    if early is None or not queues:
+    queue, early = getattr(iterator, "_data_queue", None), getattr(iterator, "_task_info", None)
+    if queue is None or early is None:
         return None
-    before_their_turn = sum(len(each) == 2 for each in early.values())
-    return before_their_turn + sum(int(queue.qsize()) for queue in queues.values())
+    return sum(len(each) == 2 for each in tuple(early.values())) + int(queue.qsize())

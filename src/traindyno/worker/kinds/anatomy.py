@@ -109,6 +109,7 @@ def _measure_fed(spec: TrialSpec, job: Job, source: Source, device: Device, chan
             channel,
             ahead=placed.load_ahead,
             ready=source.ready,
+            skip=placed.next,
         )
         told = turns.run(budget_of(spec))
         memory = device.memory()

@@ -150,5 +150,16 @@ def _timed(
     waits = Stopwatch()
     with PlacedSupply(supply, job.source, spec.settings, device.torch_device, waits) as placed:
         step = make_fed_step(job, placed.next, spec.workload, spec.settings, device)
-        timer = FlowTimer(step, placed, waits, pace, device, channel, at_start, ahead=placed.load_ahead, ready=ready)
+        timer = FlowTimer(
+            step,
+            placed,
+            waits,
+            pace,
+            device,
+            channel,
+            at_start,
+            ahead=placed.load_ahead,
+            ready=ready,
+            skip=placed.next,
+        )
         return timer.run(budget_of(spec))
