@@ -238,11 +238,15 @@ class StepSearch:
         return settings if settings.precision == "fp32" else msgspec.structs.replace(settings, tf32=own)
 
     def _without(self, member: Candidate) -> Trying[None]:
-        """What came in together with another must pay by itself. One pair says: it is about a change less, no gain."""
+        """What came in together with another must pay by itself. One pair says: it is about a change less, no gain.
+
+        It does not take the time that a run of what is held with its loader needs.
+        """
         held = self._findings.held
         value = getattr(self._goal.baseline.settings, member.switch)
         settings = msgspec.structs.replace(held.settings, **{member.switch: value})
-        if not self._purse.affords("pair"):
+        loading = self._purse.prices.end_to_end_seconds if self._goal.has_data else 0.0
+        if not self._purse.affords("pair", extra_seconds=loading):
             return
         back = msgspec.structs.replace(member, value=value)
         before, reason = len(self._findings.log), f"without {member.name} again"
