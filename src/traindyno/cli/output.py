@@ -65,7 +65,8 @@ class Output:
         from traindyno.app.library import report_folder
         from traindyno.report.exports import Exporter, check_report_folder
 
-        exporter = Exporter.prepare({name: values.pop(f"export_{name}", None) for name in (*FORMATS, "toml")})
+        offered = [name for name in (*FORMATS, "toml") if f"export_{name}" in values]
+        exporter = Exporter.prepare({name: values.pop(f"export_{name}") for name in offered})
         folder = None if values.pop("no_report", True) else report_folder(store)
         if folder is not None:
             check_report_folder(folder)
