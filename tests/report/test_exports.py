@@ -5,6 +5,7 @@ import pytest
 
 from report.documents import throughput_document, unanswered_document
 from report.find_documents import find_document
+from store.without_rights import run_without_rights
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.report.exports import Exporter, form_of, write_whole
 from traindyno.report.renderers import RENDERERS, rendered
@@ -89,12 +90,21 @@ def test_a_folder_in_which_nothing_can_be_written_is_refused() -> None:
         Exporter.prepare({"json": "/proc/a.json"})
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to protected files")
+PREPARE = """
+import sys
+from traindyno.core.errors import UsageError
+from traindyno.report.exports import Exporter
+try:
+    Exporter.prepare({"json": sys.argv[1]})
+except UsageError as error:
+    print(error.message)
+"""
+
+
 def test_a_protected_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.touch(mode=0o400)
-    with pytest.raises(UsageError, match="write-protected"):
-        Exporter.prepare({"json": path})
+    assert run_without_rights("-c", PREPARE, str(path)).stdout == f"{path} is write-protected\n"
 
 
 def test_a_stream_is_written_to_whatever_its_name(tmp_path: Path) -> None:
