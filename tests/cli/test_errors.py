@@ -82,6 +82,25 @@ def test_with_json_an_error_is_exactly_one_document(tmp_path: Path) -> None:
     assert content["error"]["hint"]
 
 
+@pytest.mark.parametrize(
+    ("option", "file", "hint"),
+    [
+        ("--export-png", "x.jpg", "end the name in .png"),
+        ("--export-html", "x.txt", "end the name in .html"),
+        ("--export-markdown", "x.png", "use --export-png, or end the name in .md"),
+        ("--export-json", "traindyno.db", "end the name in .json"),
+    ],
+)
+def test_an_export_whose_ending_says_otherwise_is_refused_before_anything_is_measured(
+    tmp_path: Path, option: str, file: str, hint: str
+) -> None:
+    completed = run(tmp_path, "throughput", *SIMULATED, option, file)
+    assert completed.returncode == 2
+    assert f"{file} ends in" in completed.stderr
+    assert f"hint: {hint}\n" in completed.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_export_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     completed = run(tmp_path, "throughput", *SIMULATED, "--export-csv", "no/such/folder/x.csv")
     assert completed.returncode == 2

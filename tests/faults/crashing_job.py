@@ -3,6 +3,7 @@
 import ctypes
 import os
 import time
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -10,7 +11,15 @@ from torch import nn
 from traindyno import Workload
 
 NONFINITE = 16
-ENDINGS = {4: lambda: ctypes.string_at(0), 8: lambda: os._exit(9), 128: lambda: time.sleep(1000)}
+
+
+def hang():
+    """From here on, which is said to whoever shall not wait to find out."""
+    Path(__file__).with_name("hangs").touch()
+    time.sleep(1000)
+
+
+ENDINGS = {4: lambda: ctypes.string_at(0), 8: lambda: os._exit(9), 128: hang}
 
 
 class Fragile(nn.Module):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -25,6 +26,11 @@ class Misbehaving(nn.Module):
     def forward(self, x):
         self.act()
         return self.layer(x)
+
+
+def _say_so():
+    """That it hangs from here on, for whoever shall not wait to find out."""
+    Path(__file__).with_name("hangs").touch()
 
 
 def _job(act):
@@ -51,9 +57,17 @@ def is_killed():
     return _job(lambda: os.kill(os.getpid(), signal.SIGKILL))
 
 
-def hangs_in_native_code():
+def sleeps_in_native_code():
     """Sleeps inside libc, where no Python signal handler runs."""
     return _job(lambda: ctypes.CDLL(None).sleep(1000))
+
+
+def hangs_in_native_code():
+    def act():
+        _say_so()
+        ctypes.CDLL(None).sleep(1000)
+
+    return _job(act)
 
 
 def leaves_processes_behind():
@@ -121,6 +135,7 @@ class NeverFlushes:
         return len(text)
 
     def flush(self):
+        _say_so()
         time.sleep(1000)
 
 
@@ -140,6 +155,8 @@ class EndlessItems(Dataset):
         return 1000
 
     def __getitem__(self, index):
+        if index:
+            _say_so()
         while index:
             pass
         return torch.randn(4), 0

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -54,6 +55,12 @@ def _kill_the_trial():
     time.sleep(1000)
 
 
+def _hang():
+    """From here on, which is said to whoever shall not wait to find out."""
+    Path(__file__).with_name("hangs").touch()
+    ctypes.CDLL(None).sleep(1000)
+
+
 ACTS = {
     "healthy": lambda: None,
     "raises": _raise,
@@ -62,7 +69,7 @@ ACTS = {
     "segfaults": lambda: ctypes.string_at(0),
     "is_killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "loses_its_loss": lambda: float("nan"),
-    "hangs": lambda: ctypes.CDLL(None).sleep(1000),
+    "hangs": _hang,
     "leaves_processes_behind": _leave_processes_behind,
     "runs_out_of_memory": lambda: torch.empty(2**44),
     "kills_the_trial": _kill_the_trial,

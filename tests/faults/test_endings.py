@@ -1,13 +1,14 @@
 """Every way a trial can go wrong, through the real runner and worker: class, remedy, and nobody left behind."""
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
+from faults.hanging import hanging_job
+from faults.leftovers import processes_left
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Budget, Settings, TrialRecord, TrialSpec, WorkloadSpec
 from traindyno.runner.choose import WORKER_ENTRY
@@ -20,49 +21,19 @@ GIBIBYTE = 1 << 30
 
 @pytest.fixture(scope="module")
 def runner() -> Iterator[LocalRunner]:
-    deadlines = Deadlines(start_up=20, first_step=2.5, step=2.5, trial=60, patience=1)
-    runner = LocalRunner(WORKER_ENTRY, deadlines)
+    runner = LocalRunner(WORKER_ENTRY, Deadlines())
     yield runner
     runner.close()
 
 
-def run(runner: LocalRunner, job: str, log_path: Path | None = None) -> TrialRecord:
+def run(runner: LocalRunner, job: str, log_path: Path | None = None, jobs: Path = JOBS) -> TrialRecord:
     spec = TrialSpec(
         kind="fit",
-        workload=WorkloadSpec(model=f"{JOBS}:{job}"),
+        workload=WorkloadSpec(model=f"{jobs}:{job}"),
         settings=Settings(batch_size=4),
         memory_limit_bytes=GIBIBYTE,
     )
     return runner.run(spec, Watcher(), log_path)
-
-
-def less_patient(runner: LocalRunner, deadlines: Deadlines, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other deadlines for one test, once the keeper has started: how long its imports take is not what is tested."""
-    assert run(runner, "healthy").outcome is Outcome.OK
-    monkeypatch.setattr(runner, "_deadlines", deadlines)
-
-
-def processes_left_after_two_seconds() -> list[str]:
-    """What still runs below this process, apart from the keeper itself."""
-    deadline = time.monotonic() + 2
-    while time.monotonic() < deadline:
-        left = [
-            " ".join(process.cmdline())
-            for child in psutil.Process().children()
-            if "traindyno.runner.keeper" in " ".join(child.cmdline())
-            for process in child.children(recursive=True)
-        ] + [" ".join(process.cmdline()) for process in psutil.process_iter() if _orphaned_sleep(process)]
-        if not left:
-            return []
-        time.sleep(0.05)
-    return left
-
-
-def _orphaned_sleep(process: psutil.Process) -> bool:
-    try:
-        return process.cmdline() == ["sleep", "1000"]
-    except psutil.Error:
-        return False
 
 
 @pytest.mark.parametrize(
@@ -82,26 +53,31 @@ def _orphaned_sleep(process: psutil.Process) -> bool:
     ],
 )
 def test_an_ending_gets_its_class_and_remedy_and_leaves_no_process(
-    runner: LocalRunner, job: str, outcome: Outcome, evidence: str
+    runner: LocalRunner,
+    job: str,
+    outcome: Outcome,
+    evidence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    record = run(runner, job)
+    record = run(runner, job, jobs=hanging_job(JOBS, tmp_path, monkeypatch))
     assert record.outcome is outcome
     assert record.failure is not None
     assert evidence in record.failure.message
     assert record.failure.remedy
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 def test_a_loader_that_never_delivers_is_a_hang_with_the_stack_in_the_log(
     runner: LocalRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    less_patient(runner, Deadlines(start_up=3, patience=1), monkeypatch)
-    record = run(runner, "loops_in_the_loader", tmp_path / "trial.log")
+    jobs = hanging_job(JOBS, tmp_path, monkeypatch)
+    record = run(runner, "loops_in_the_loader", tmp_path / "trial.log", jobs)
     assert record.outcome is Outcome.HANG
     assert record.failure is not None
     assert "phase 'data'" in record.failure.message
     assert "most recent call first" in (record.failure.log_tail or "")
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 def test_a_users_mistake_comes_with_the_users_own_traceback(runner: LocalRunner) -> None:
@@ -145,11 +121,11 @@ def test_a_killed_keeper_is_an_infrastructure_failure_and_the_next_trial_runs(ru
                 os.kill(psutil.Process(pid).ppid(), 9)
 
     spec = TrialSpec(
-        kind="fit", workload=WorkloadSpec(model=f"{JOBS}:hangs_in_native_code"), settings=Settings(batch_size=4)
+        kind="fit", workload=WorkloadSpec(model=f"{JOBS}:sleeps_in_native_code"), settings=Settings(batch_size=4)
     )
     record = runner.run(spec, Assassin(), None)
     assert record.outcome is Outcome.INFRASTRUCTURE
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
     assert run(runner, "healthy").outcome is Outcome.OK
 
 
@@ -159,11 +135,11 @@ def test_a_request_to_stop_ends_the_trial_as_interrupted(runner: LocalRunner) ->
             return True
 
     spec = TrialSpec(
-        kind="fit", workload=WorkloadSpec(model=f"{JOBS}:hangs_in_native_code"), settings=Settings(batch_size=4)
+        kind="fit", workload=WorkloadSpec(model=f"{JOBS}:sleeps_in_native_code"), settings=Settings(batch_size=4)
     )
     record = runner.run(spec, Impatient(), None)
     assert record.outcome is Outcome.INTERRUPTED
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 def test_a_request_to_stop_does_not_wait_for_the_keeper_to_be_ready() -> None:
@@ -181,7 +157,7 @@ def test_a_request_to_stop_does_not_wait_for_the_keeper_to_be_ready() -> None:
     finally:
         runner.close()
     assert record.outcome is Outcome.INTERRUPTED
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 def test_a_trial_that_closes_its_output_still_ends_as_a_trial(runner: LocalRunner) -> None:
@@ -190,16 +166,18 @@ def test_a_trial_that_closes_its_output_still_ends_as_a_trial(runner: LocalRunne
     assert run(runner, "healthy").outcome is Outcome.OK
 
 
-def test_a_trial_that_hangs_after_its_result_is_ended_and_its_result_kept(runner: LocalRunner) -> None:
-    record = run(runner, "never_exits")
+def test_a_trial_that_hangs_after_its_result_is_ended_and_its_result_kept(
+    runner: LocalRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = run(runner, "never_exits", jobs=hanging_job(JOBS, tmp_path, monkeypatch))
     assert record.outcome is Outcome.OK
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 def test_a_trial_that_progresses_but_never_ends_is_a_timeout(
     runner: LocalRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    less_patient(runner, Deadlines(trial=2), monkeypatch)
+    monkeypatch.setattr(runner, "_deadlines", Deadlines(trial=2))
     spec = TrialSpec(
         kind="train",
         workload=WorkloadSpec(model=f"{JOBS}:healthy"),
@@ -216,4 +194,4 @@ def test_a_spawned_trial_ends_like_a_forked_one() -> None:
         assert run(runner, "exits").outcome is Outcome.CRASH
     finally:
         runner.close()
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import traindyno
-from faults.test_endings import processes_left_after_two_seconds
+from faults.leftovers import processes_left
 from keepers import Keepers
 from traindyno.core.errors import NothingMeasuredError
 from traindyno.core.outcomes import Outcome
@@ -59,7 +59,7 @@ def test_the_rank_that_failed_is_named_with_its_own_cause(
     assert evidence in failure.message
     assert failure.details["rank"] == "1"
     assert failure.details["node"]
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ def test_a_rank_that_hangs_is_named_with_the_place_where_it_stands(runner: Local
     assert failure.message.startswith("rank 1 of 2 on ")
     assert "'forward'" in failure.message
     assert "group_jobs.py" in (failure.traceback or "")
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ def test_a_rank_that_was_stopped_is_named_though_it_cannot_answer(runner: LocalR
     assert failure.outcome is Outcome.HANG
     assert failure.details["rank"] == "1"
     assert "is stopped" in failure.remedy
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_a_launcher_that_was_killed_is_not_told_as_the_end_of_a_rank(runner: Loc
     failure = failure_of(runner, "kills_its_launcher")
     assert failure.outcome is Outcome.KILLED
     assert "torchrun was ended by SIGKILL" in failure.message
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 @pytest.mark.slow
@@ -103,7 +103,7 @@ def test_the_users_limit_on_steps_ends_a_rank_that_hangs(tmp_path: Path) -> None
             f"{JOBS}:hangs", devices=[2], batch_per_device=8, device="cpu", step_timeout_seconds=3.0, repeats=1,
             trial_seconds=LONG_SECONDS, store=str(tmp_path / "studies.db"),
         )  # fmt: skip
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_a_rank_that_hangs_in_its_first_step_is_named_too(runner: LocalRunner) -
     assert failure.outcome is Outcome.HANG
     assert failure.details["rank"] == "1"
     assert failure.phase == "first step"
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 @pytest.mark.slow
@@ -124,7 +124,7 @@ def test_a_wrong_network_interface_is_named_with_its_variable(monkeypatch: pytes
         assert failure.outcome is Outcome.INFRASTRUCTURE
         assert "nosuch0" in failure.message
         assert "GLOO_SOCKET_IFNAME is 'nosuch0' there." in failure.remedy
-        assert processes_left_after_two_seconds() == []
+        assert processes_left() == []
     finally:
         runner.close()
 
@@ -162,7 +162,7 @@ def test_a_node_that_is_lost_ends_the_trial_on_the_others(monkeypatch: pytest.Mo
         assert failure is not None
         assert failure.outcome is Outcome.INFRASTRUCTURE
         assert failure.message.startswith(f"node {lost} ")
-        assert processes_left_after_two_seconds() == []
+        assert processes_left() == []
     finally:
         for runner in runners:
             runner.close()

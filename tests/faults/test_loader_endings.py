@@ -4,14 +4,14 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-import psutil
 import pytest
 
+from faults.hanging import hanging_job
+from faults.leftovers import processes_left
 from keepers import Keepers
 from traindyno.app.study import stops_study
 from traindyno.core.loading import Feed
@@ -22,13 +22,12 @@ from traindyno.runner.protocol import Deadlines, Watcher
 from worker.data.tiny_sets import write_folder
 
 JOBS = Path(__file__).with_name("loader_jobs.py")
-DEADLINES = Deadlines(start_up=20, first_step=5, step=3, trial=60, patience=1)
 NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
 
 
 @pytest.fixture(scope="module")
 def runner(keepers: Keepers) -> Iterator[LocalRunner]:
-    runner = keepers.runner(DEADLINES)
+    runner = keepers.runner(Deadlines())
     yield runner
     runner.close()
 
@@ -43,26 +42,13 @@ def trial(workload: WorkloadSpec, kind: TrialKind = "load", workers: int = 2) ->
     )
 
 
-def run(runner: LocalRunner, job: str, kind: TrialKind = "load") -> TrialRecord:
-    return runner.run(trial(WorkloadSpec(model=f"{JOBS}:{job}"), kind), Watcher(), None)
+def run(runner: LocalRunner, job: str, kind: TrialKind = "load", jobs: Path = JOBS) -> TrialRecord:
+    return runner.run(trial(WorkloadSpec(model=f"{jobs}:{job}"), kind), Watcher(), None)
 
 
 def failed(record: TrialRecord) -> Failure:
     assert record.failure is not None
     return record.failure
-
-
-def processes_left_after_two_seconds() -> list[str]:
-    deadline = time.monotonic() + 2
-    while time.monotonic() < deadline:
-        keepers = [
-            each for each in psutil.Process().children() if "traindyno.runner.keeper" in " ".join(each.cmdline())
-        ]
-        left = [" ".join(each.cmdline()) for keeper in keepers for each in keeper.children(recursive=True)]
-        if not left:
-            return []
-        time.sleep(0.05)
-    return left
 
 
 @pytest.mark.parametrize(
@@ -79,7 +65,6 @@ def processes_left_after_two_seconds() -> list[str]:
         ("cannot_be_served", Outcome.DATA_ERROR, "the loader's collate_fn", "forked workers"),
         ("hands_over_a_generator", Outcome.DATA_ERROR, "cannot pickle 'generator' object", "return tensors"),
         ("few_items", Outcome.USER_ERROR, "larger than the data, which has 5 examples", "smaller batch"),
-        ("loops", Outcome.HANG, "no progress", "stack"),
     ],
 )
 def test_an_ending_gets_its_class_and_remedy_and_leaves_no_process(
@@ -89,7 +74,17 @@ def test_an_ending_gets_its_class_and_remedy_and_leaves_no_process(
     assert record.outcome is outcome
     assert message in failed(record).message
     assert remedy in failed(record).remedy
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
+
+
+def test_a_worker_that_never_delivers_is_a_hang(
+    runner: LocalRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = run(runner, "loops", jobs=hanging_job(JOBS, tmp_path, monkeypatch))
+    assert record.outcome is Outcome.HANG
+    assert "no progress" in failed(record).message
+    assert "stack" in failed(record).remedy
+    assert processes_left() == []
 
 
 def test_a_worker_that_dies_while_it_feeds_a_model_is_told_alike(runner: LocalRunner) -> None:
@@ -147,7 +142,7 @@ from traindyno.core.records import TrialSpec
 from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
 from traindyno.runner.protocol import Deadlines, Watcher
-runner = LocalRunner(WORKER_ENTRY, Deadlines(start_up=20, step=5))
+runner = LocalRunner(WORKER_ENTRY, Deadlines())
 record = runner.run(decode(sys.argv[1], TrialSpec), Watcher(), None)
 runner.close()
 print(json.dumps([record.outcome, record.failure.message, record.failure.remedy]))

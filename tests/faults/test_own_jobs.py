@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from faults.hanging import hanging_job
 from keepers import Keepers
 from traindyno.core.events import TrialProgress
 from traindyno.core.outcomes import Outcome
@@ -24,24 +25,17 @@ def runner(keepers: Keepers) -> Iterator[LocalRunner]:
     runner.close()
 
 
-@pytest.fixture
-def impatient(runner: LocalRunner, monkeypatch: pytest.MonkeyPatch) -> LocalRunner:
-    """The same with a short breath, once it has started."""
-    assert run(runner, "returns_a_number").ok
-    monkeypatch.setattr(runner, "_deadlines", Deadlines(first_step=2, step=2, patience=1))
-    return runner
-
-
 def run(
     runner: LocalRunner,
     job: str,
     arguments: dict[str, Value] | None = None,
     seed: int = 0,
     watcher: Watcher | None = None,
+    jobs: Path = JOBS,
 ) -> TrialRecord:
     spec = TrialSpec(
         kind="job",
-        workload=WorkloadSpec(model=f"{JOBS}:{job}", arguments=arguments or {}),
+        workload=WorkloadSpec(model=f"{jobs}:{job}", arguments=arguments or {}),
         settings=Settings(batch_size=1),
         seed=seed,
     )
@@ -156,11 +150,14 @@ def test_what_cannot_be_a_job_is_a_mistake_with_its_remedy(
 
 
 @pytest.mark.parametrize("job", ["hangs_before_its_first_report", "hangs_after_a_report"])
-def test_a_job_that_promised_to_report_and_falls_silent_hangs(impatient: LocalRunner, job: str) -> None:
-    record = run(impatient, job)
+def test_a_job_that_promised_to_report_and_falls_silent_hangs(
+    runner: LocalRunner, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = run(runner, job, jobs=hanging_job(JOBS, tmp_path, monkeypatch))
     assert record.outcome is Outcome.HANG
     assert "own_jobs.py" in (failed(record).log_tail or "")
 
 
-def test_a_job_without_reports_may_be_silent_for_long(impatient: LocalRunner) -> None:
-    assert measured(run(impatient, "is_long_and_silent"))[1].seconds >= 2.5
+def test_a_job_without_reports_may_be_silent_for_long(runner: LocalRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_deadlines", Deadlines(first_step=0.3, step=0.3, patience=1))
+    assert measured(run(runner, "is_long_and_silent"))[1].seconds >= 0.8

@@ -7,7 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from faults.test_endings import processes_left_after_two_seconds
+from faults.hanging import hanging_job
+from faults.leftovers import processes_left
 from keepers import Keepers
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Budget, Failure, Settings, TrialRecord, TrialSpec, WorkloadSpec
@@ -18,24 +19,30 @@ from traindyno.runner.protocol import Deadlines, Watcher
 from traindyno.search.switches.trying import fits_apart
 
 JOBS = Path(__file__).with_name("pair_jobs.py")
+LONG_SECONDS = 600.0
 FAILING, HEALTHY = Settings(batch_size=8), Settings(batch_size=4)
 
 
 @pytest.fixture(scope="module")
 def runner(keepers: Keepers) -> Iterator[LocalRunner]:
-    runner = keepers.runner(Deadlines(start_up=20, first_step=2.5, step=2.5, trial=60, patience=1))
+    runner = keepers.runner(Deadlines())
     yield runner
     runner.close()
 
 
 def run(
-    runner: LocalRunner, job: str, failing: str = "candidate", watcher: Watcher | None = None, seconds: float = 20
+    runner: LocalRunner,
+    job: str,
+    failing: str = "candidate",
+    watcher: Watcher | None = None,
+    seconds: float = LONG_SECONDS,
+    jobs: Path = JOBS,
 ) -> TrialRecord:
     """A pair that goes on until it fails, or for so many seconds."""
     baseline, candidate = (FAILING, HEALTHY) if failing == "baseline" else (HEALTHY, FAILING)
     spec = TrialSpec(
         kind="pair",
-        workload=WorkloadSpec(model=f"{JOBS}:{job}"),
+        workload=WorkloadSpec(model=f"{jobs}:{job}"),
         settings=candidate,
         against=baseline,
         budget=Budget(seconds=seconds, relative_interval=0.0),
@@ -68,7 +75,7 @@ def test_an_arm_that_fails_fails_the_trial_with_its_own_evidence(
     assert failure.details["arm"] == failing
     assert (failure.phase or "").startswith(f"{failing}: ")
     assert "pair_jobs.py" in (failure.traceback or "") or outcome is Outcome.NONFINITE
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 @pytest.mark.parametrize(
@@ -89,15 +96,17 @@ def test_an_arm_that_dies_without_a_word_ends_the_trial_in_the_same_way(
     failure = failure_of(run(runner, job, failing))
     assert failure.outcome is outcome
     assert evidence in failure.message
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 @pytest.mark.parametrize(("job", "failing"), [("first_hangs", "candidate"), ("later_hangs", "baseline")])
-def test_an_arm_that_hangs_is_a_hang_with_its_stack_in_the_log(runner: LocalRunner, job: str, failing: str) -> None:
-    failure = failure_of(run(runner, job, failing))
+def test_an_arm_that_hangs_is_a_hang_with_its_stack_in_the_log(
+    runner: LocalRunner, job: str, failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = failure_of(run(runner, job, failing, jobs=hanging_job(JOBS, tmp_path, monkeypatch)))
     assert failure.outcome is Outcome.HANG
     assert "pair_jobs.py" in (failure.log_tail or "")
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 def test_an_arm_that_is_killed_from_outside_ends_the_trial(runner: LocalRunner) -> None:
@@ -115,7 +124,7 @@ def test_an_arm_that_is_killed_from_outside_ends_the_trial(runner: LocalRunner) 
                 psutil.Process(pid).children()[0].kill()
 
     assert run(runner, "first_healthy", watcher=Assassin()).outcome is Outcome.KILLED
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 def test_an_arm_that_the_kernel_kills_for_memory_may_run_alone(
@@ -130,7 +139,7 @@ def test_an_arm_that_the_kernel_kills_for_memory_may_run_alone(
 def test_the_next_pair_is_healthy(runner: LocalRunner) -> None:
     assert run(runner, "first_segfaults").outcome is Outcome.CRASH
     assert run(runner, "first_healthy", seconds=0.2).outcome is Outcome.OK
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 @pytest.mark.gpu
@@ -153,4 +162,4 @@ def test_an_arm_that_does_not_fit_beside_the_other_says_so_and_fits_alone() -> N
         assert runner.run(alone, Watcher(), None).outcome is Outcome.OK
     finally:
         runner.close()
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []

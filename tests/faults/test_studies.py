@@ -5,17 +5,23 @@ from pathlib import Path
 import pytest
 
 from cli.command_line import document, run
+from faults.hanging import hanging_job
 
 JOB = Path(__file__).with_name("crashing_job.py")
+ON_CPU = ("--device", "cpu", "--memory-limit", "8GiB", "--no-report")
+"""Else the limit is half of what others leave free at that moment."""
 
 pytestmark = pytest.mark.usefixtures("lent_keeper")
 
 
-def test_a_study_finishes_with_every_failure_beside_the_results(tmp_path: Path) -> None:
+def test_a_study_finishes_with_every_failure_beside_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = hanging_job(JOB, tmp_path, monkeypatch)
     completed = run(
         tmp_path,
-        *("throughput", "--model", f"{JOB}:fragile", "--device", "cpu", "--batch-size", "2,4,8,16,32,64,128"),
-        *("--repeats", "1", "--trial-seconds", "150ms", "--step-timeout", "6s", "--no-report", "--json"),
+        *("throughput", "--model", f"{job}:fragile", *ON_CPU, "--batch-size", "2,4,8,16,32,64,128"),
+        *("--repeats", "1", "--trial-seconds", "150ms", "--json"),
     )
     content = document(completed)
     assert completed.returncode == 0, completed.stderr
@@ -33,7 +39,7 @@ def test_a_process_that_ended_without_a_word_is_not_told_to_have_a_log(tmp_path:
         "def silent():\n    os._exit(3)\n"
         "def talking():\n    print('here I end', flush=True)\n    os._exit(3)\n"
     )
-    options = ("--device", "cpu", "--batch-size", "4", "--repeats", "1", "--no-report")
+    options = (*ON_CPU, "--batch-size", "4", "--repeats", "1")
     silent = run(tmp_path, "throughput", "--model", "job.py:silent", *options).stderr
     assert "exited with code 3" in silent
     assert "the log" not in silent
@@ -51,7 +57,7 @@ def test_real_trials_answer_end_to_end_on_the_cpu(tmp_path: Path) -> None:
         "    return Workload(model=nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10)),\n"
         "                    example_input=torch.randn(64))\n"
     )
-    common = ("--model", "job.py:workload", "--device", "cpu", "--no-report", "--json")
+    common = ("--model", "job.py:workload", *ON_CPU, "--json")
     largest = document(run(tmp_path, "max-batch", *common, "--limit", "32"))["answer"]
     assert (largest["max_batch"], largest["safe_batch"], largest["limited_by"]) == (32, 32, "limit")
     assert largest["no_retry_batch"] is None

@@ -5,6 +5,7 @@ import pytest
 
 from report.documents import throughput_document, unanswered_document
 from report.find_documents import find_document
+from store.without_rights import run_without_rights
 from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.report.exports import Exporter, form_of, write_whole
 from traindyno.report.renderers import RENDERERS, rendered
@@ -31,6 +32,12 @@ def test_only_find_has_a_settings_file_to_write(tmp_path: Path) -> None:
         ("json", ".", "is a directory"),
         ("json", "a.html", "ends in .html but would hold json"),
         ("png", "a.svg", "ends in .svg but would hold png"),
+        ("png", "a.JPG", "ends in .jpg but would hold png"),
+        ("html", "a.txt", "ends in .txt but would hold html"),
+        ("markdown", "a.png", "ends in .png but would hold markdown"),
+        ("csv", "a.csv.gz", "ends in .gz but would hold csv"),
+        ("toml", "a.yaml", "ends in .yaml but would hold toml"),
+        ("json", "traindyno.db", "ends in .db but would hold json"),
         ("docx", "a.docx", "no format 'docx'"),
     ],
 )
@@ -41,9 +48,34 @@ def test_a_bad_target_is_refused_before_the_work_starts(tmp_path: Path, form: st
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_ending_is_the_users_own_affair(tmp_path: Path) -> None:
-    Exporter.prepare({"json": tmp_path / "results.dat"})
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize(
+    ("form", "name", "hint"),
+    [
+        ("png", "a.jpg", "end the name in .png"),
+        ("html", "a.json", "use --export-json, or end the name in .html"),
+        ("png", "a.svg", "end the name in .png"),
+        ("json", "a.txt", "end the name in .json"),
+        ("json", "a.toml", "end the name in .json"),
+    ],
+)
+def test_the_hint_names_only_options_that_there_are(tmp_path: Path, form: str, name: str, hint: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        Exporter.prepare({"json": None, "html": None, "png": None, form: tmp_path / name})
+    assert refused.value.hint == hint
+
+
+@pytest.mark.parametrize("name", ["results.dat", "results", "found.v2", "lr-0.1", "report.final"])
+def test_an_ending_that_promises_nothing_is_the_users_own_affair(tmp_path: Path, name: str) -> None:
+    written = Exporter.prepare({"json": tmp_path / name}).write(throughput_document())
+    assert written == (tmp_path / name,)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_dash_makes_no_file_and_the_standard_output_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError) as refused:
+        Exporter.prepare({"json": "-"})
+    assert "/dev/stdout" in str(refused.value.hint)
 
 
 def test_one_file_for_two_formats_is_refused(tmp_path: Path) -> None:
@@ -58,12 +90,29 @@ def test_a_folder_in_which_nothing_can_be_written_is_refused() -> None:
         Exporter.prepare({"json": "/proc/a.json"})
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to protected files")
+PREPARE = """
+import sys
+from traindyno.core.errors import UsageError
+from traindyno.report.exports import Exporter
+try:
+    Exporter.prepare({"json": sys.argv[1]})
+except UsageError as error:
+    print(error.message)
+"""
+
+
 def test_a_protected_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.touch(mode=0o400)
-    with pytest.raises(UsageError, match="write-protected"):
-        Exporter.prepare({"json": path})
+    assert run_without_rights("-c", PREPARE, str(path)).stdout == f"{path} is write-protected\n"
+
+
+def test_a_stream_is_written_to_whatever_its_name(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jpg")
+    reader = os.open(tmp_path / "pipe.jpg", os.O_RDONLY | os.O_NONBLOCK)
+    Exporter.prepare({"toml": tmp_path / "pipe.jpg", "png": "/dev/null"}).write(find_document())
+    assert os.read(reader, 1 << 16) == rendered(find_document(), "toml")
+    os.close(reader)
 
 
 def test_devices_are_written_to_and_not_replaced() -> None:

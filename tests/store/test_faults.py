@@ -8,6 +8,7 @@ from sqlalchemy import event
 
 from store.private_mount import run_on_small_disk
 from store.samples import REQUEST, measured, spec_of
+from store.without_rights import run_without_rights
 from traindyno.core.errors import TraindynoError
 from traindyno.store import connection
 from traindyno.store.connection import file_database, open_database
@@ -99,13 +100,28 @@ def test_a_place_where_nothing_can_be_created_is_refused() -> None:
     assert "folder you may write to" in str(error.hint)
 
 
-def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("permissions do not bind root; the read-only file system is tested instead")
-    tmp_path.chmod(0o500)
-    error = _refusal(tmp_path / "traindyno.db")
-    assert "read-only" in error.message
-    assert "folder you may write to" in str(error.hint)
+OPEN = """
+import sys
+from traindyno.core.errors import TraindynoError
+from traindyno.store.ledger import Ledger
+try:
+    Ledger.open(sys.argv[1])
+except TraindynoError as error:
+    print(error.message, error.hint)
+"""
+
+
+@pytest.mark.parametrize(("file", "folder"), [(None, 0o555), (0o644, 0o555), (0o444, 0o755)])
+def test_what_may_not_be_written_is_refused(tmp_path: Path, file: int | None, folder: int) -> None:
+    path = tmp_path / "theirs" / "traindyno.db"
+    path.parent.mkdir()
+    if file is not None:
+        Ledger.open(str(path)).close()
+        path.chmod(file)
+    path.parent.chmod(folder)
+    told = run_without_rights("-c", OPEN, str(path)).stdout
+    assert f"the store {path} cannot be written" in told
+    assert "folder you may write to with --store" in told
 
 
 READ_ONLY = """

@@ -1,5 +1,6 @@
 """Trials of steps that take seconds, fed by workers in turn, against a clock that the test controls."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -88,6 +89,21 @@ def test_a_turn_of_slow_steps_is_not_silent(load_seconds: float) -> None:
     signs = Signs(trained)
     measure(trained, 16, signs)
     assert signs.longest_silence < 10.0
+
+
+def test_a_block_whose_quick_steps_become_slow_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand times slower: all of its steps together take four minutes."""
+    trained, steps = training(2, load_seconds=1e-5, step_seconds=2e-5), itertools.count()
+    signs, compute = Signs(trained), trained.compute
+
+    def tiring() -> None:
+        for _ in range(1 if next(steps) < 30_000 else 1000):
+            compute()
+
+    monkeypatch.setattr(trained, "compute", tiring)
+    measure(trained, 2, signs)
+    assert next(steps) > 30_000
+    assert signs.longest_silence < 20.0
 
 
 def test_neither_are_the_turns_of_its_anatomy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,33 @@ def test_a_block_is_the_time_of_its_steps_and_the_device_is_waited_for_at_its_ed
     assert bench.waits == [0, 5]
 
 
+class Signs(SilentChannel):
+    """Notes how long nobody heard of the steps."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__()
+        self._bench, self._heard, self.longest_silence = bench, 0.0, 0.0
+
+    def step(self, *told: object, **more: object) -> None:
+        now = self._bench.now
+        self._heard, self.longest_silence = now, max(self.longest_silence, now - self._heard)
+
+
+@pytest.mark.parametrize("slow_from", [2_000, 10_000, 40_000])
+def test_a_machine_that_becomes_a_thousand_times_slower_in_mid_block_is_not_taken_for_a_hang(slow_from: int) -> None:
+    bench = Bench(lambda step: 2e-5 if step < slow_from else 0.02)
+    signs = Signs(bench)
+    time_steps(bench.step, bench, signs, 10.0, 0.01, bench.clock)  # type: ignore[arg-type]
+    assert bench.steps > slow_from
+    assert signs.longest_silence < 6
+
+
+def test_a_block_that_takes_as_long_as_was_thought_is_told_of_at_its_end_alone() -> None:
+    bench, told = Bench(lambda _: 0.02), []
+    time_block(bench.step, 40, bench, bench.clock, lambda: told.append(bench.steps))  # type: ignore[arg-type]
+    assert told == []
+
+
 def test_quick_steps_are_timed_in_blocks_of_a_tenth_of_a_second() -> None:
     timing = measure(Bench(lambda _: 0.001))
     assert {block.steps for block in timing.blocks} == {round(BLOCK_SECONDS / 0.001)}

@@ -11,8 +11,9 @@ from traindyno.core.outcomes import Outcome
 from traindyno.core.records import TrialRecord
 from traindyno.core.resuming import resume_command
 from traindyno.report.document import trial_entry, typed_answer
+from traindyno.store.faults import check_place
 from traindyno.store.ledger import Ledger, StudyRow
-from traindyno.store.location import may_exist
+from traindyno.store.location import is_server, may_exist, store_path
 from traindyno.store.location import store_folder as store_folder
 
 
@@ -20,8 +21,14 @@ def list_studies(store: str) -> list[StudyRow]:
     """Newest first; a store that does not exist yet has none."""
     if not may_exist(store):
         return []
-    with Ledger.open(store, create=False) as ledger:
+    with Ledger.open_to_read(store) as ledger:
         return ledger.studies()
+
+
+def check_store(store: str) -> None:
+    """Refuse a file in which nothing can be kept, before work that takes long; a server is asked when it is needed."""
+    if not is_server(store):
+        check_place(store_path(store), create=True)
 
 
 def report_folder(store: str) -> Path:
@@ -39,7 +46,7 @@ def read_document(source: str, store: str) -> Document:
 
 def study_document(name: str, store: str) -> Document:
     """Rebuild the document of a study from the ledger, as it was printed: trials that were cut off never ended."""
-    with Ledger.open(store, create=False) as ledger:
+    with Ledger.open_to_read(store) as ledger:
         row = ledger.study(name)
         records = [record for record in ledger.trials(row.id) if _told(record)]
     if row.answer is None or (isinstance(row.answer, dict) and "error" in row.answer):

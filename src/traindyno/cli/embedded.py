@@ -79,6 +79,9 @@ def with_embedded_search(model: str | None, values: dict[str, Any], store: str, 
 
 def make_search_sample(classes: int, store: str, *, quiet: bool) -> None:
     """Make those JPEGs, once; it takes a while, so that what was asked for should be known to make sense."""
+    from traindyno.app.library import check_store
+
+    check_store(store)
     _make_sample(_sample_folder(store, classes), classes, quiet)
 
 

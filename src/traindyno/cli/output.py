@@ -14,7 +14,7 @@ from traindyno.cli.errors import tell_error
 from traindyno.cli.json_frame import print_answer
 from traindyno.cli.options import store_options
 from traindyno.core.answers import Document, FindAnswer, Rehearsal
-from traindyno.core.errors import TraindynoError
+from traindyno.core.errors import TraindynoError, UsageError
 
 if TYPE_CHECKING:
     from traindyno.report.exports import Exporter
@@ -59,16 +59,17 @@ class Output:
     store_option: str = ""
 
     @classmethod
-    def take(cls, values: dict[str, Any], store: str) -> "Output":
+    def take(cls, values: dict[str, Any], store: str, *, only_reads: bool = False) -> "Output":
         """Remove the output options from the parsed values; check that every file can be written."""
         from traindyno.app.context import store_option
         from traindyno.app.library import report_folder
-        from traindyno.report.exports import Exporter, check_report_folder
+        from traindyno.report.exports import Exporter
 
-        exporter = Exporter.prepare({name: values.pop(f"export_{name}", None) for name in (*FORMATS, "toml")})
-        folder = None if values.pop("no_report", True) else report_folder(store)
+        offered = [name for name in (*FORMATS, "toml") if f"export_{name}" in values]
+        exporter = Exporter.prepare({name: values.pop(f"export_{name}") for name in offered})
+        folder = None if values.pop("no_report", True) or _is_rehearsal() else report_folder(store)
         if folder is not None:
-            check_report_folder(folder)
+            _check_reports(folder, store, only_reads=only_reads)
         shown = (values.pop("as_json"), values.pop("quiet"), values.pop("verbose"))
         return cls(*shown, exporter, folder, store_option(store))
 
@@ -129,6 +130,24 @@ class Output:
         click.echo(render_console_notes(document, width, wants_color(sys.stderr)), nl=False, err=True)
 
 
+def _check_reports(folder: Path, store: str, *, only_reads: bool) -> None:
+    """Where the store cannot be written either, that is what to say: with --no-report it would only be said next."""
+    from traindyno.app.library import check_store
+    from traindyno.report.exports import check_report_folder
+
+    try:
+        check_report_folder(folder)
+    except UsageError:
+        if not only_reads:
+            check_store(store)
+        raise
+
+
+def _is_rehearsal() -> bool:
+    """Whether nothing is to be measured, and so nothing to be reported."""
+    return bool(click.get_current_context().params.get("dry_run", False))
+
+
 def _naming(answer: Any, report: Path) -> Any:
     """The answer of `find` says itself where its report is."""
     import msgspec
@@ -146,7 +165,11 @@ def write_report(document: Document, path: Path) -> None:
             f"the folder {path.parent} cannot be made: {error.strerror}",
             "move away what stands in its place, or name a file for the report",
         ) from error
-    Exporter.prepare({"html": path}).write(document)
+    try:
+        exporter = Exporter.prepare({"html": path})
+    except UsageError as error:
+        raise UsageError(error.message, "name a file for the report where you may write") from error
+    exporter.write(document)
 
 
 def terminal_width() -> int:

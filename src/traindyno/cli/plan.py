@@ -67,6 +67,8 @@ def command(
         _refuse_measuring_options(context, OF_MEASURING if named_again else ("model", *OF_MEASURING))
     if not values["validate"] and context.get_parameter_source("validate_for") is ParameterSource.COMMANDLINE:
         raise UsageError("--validate-for says how long, but not that", "add --validate")
+    if from_study and not values["validate"]:
+        values["no_report"] = True  # nothing is measured, so no study is kept that a report could be of
     output = Output.take(values, store)
     request = PlanRequest(
         examples=values["examples"],

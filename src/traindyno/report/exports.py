@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from traindyno.core.answers import Document
@@ -11,6 +11,13 @@ from traindyno.core.errors import TraindynoError, UsageError
 from traindyno.report.renderers import RENDERERS, rendered
 
 STREAM_FOLDERS = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
+OTHER_CONTENT = (
+    *(".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".pdf", ".eps", ".ps"),
+    *(".tsv", ".xls", ".xlsx", ".ods", ".parquet", ".jsonl", ".xml", ".yaml", ".yml", ".ini"),
+    *(".rst", ".tex", ".doc", ".docx", ".odt", ".py", ".ipynb"),
+    *(".gz", ".bz2", ".xz", ".zst", ".zip", ".tar", ".db", ".sqlite", ".sqlite3", ".pt", ".pth"),
+)
+"""Endings that promise what is never written: other pictures, tables and texts, packed files, databases, weights."""
 
 
 class Target(Record, frozen=True):
@@ -27,10 +34,10 @@ class Exporter(Record, frozen=True):
 
     @staticmethod
     def prepare(paths: Mapping[str, str | Path | None]) -> "Exporter":
-        """Check every target, given as format → path; formats without a path are left out."""
+        """Check every target, given as format → path. Formats without a path are on offer, and are left out."""
         targets = tuple(Target(form=form, path=Path(path)) for form, path in paths.items() if path is not None)
         for target in targets:
-            _check(target)
+            _check(target, offered=tuple(paths))
         _check_distinct(targets)
         return Exporter(targets=targets)
 
@@ -82,12 +89,14 @@ def _try_write(document: Document, target: Target) -> TraindynoError | None:
     return None
 
 
-def _check(target: Target) -> None:
+def _check(target: Target, offered: Sequence[str]) -> None:
     if target.form not in RENDERERS:
         raise UsageError(f"there is no format {target.form!r}", f"choose one of {', '.join(RENDERERS)}")
+    if str(target.path) == "-":
+        raise UsageError("- would be a file of that name", "write /dev/stdout for the standard output")
     check_file(target.path, f"report{_ending(target.form)}")
     if not _is_stream(target.path):
-        _check_ending(target)
+        _check_ending(target, offered)
 
 
 def check_file(path: Path, usual_name: str) -> None:
@@ -117,13 +126,15 @@ def check_report_folder(folder: Path) -> None:
         ) from error
 
 
-def _check_ending(target: Target) -> None:
-    ending = target.path.suffix.lower()
-    others = [form for form, renderer in RENDERERS.items() if ending in renderer.endings]
-    if others and target.form not in others:
+def _check_ending(target: Target, offered: Sequence[str]) -> None:
+    """The name must not promise other content; one that promises nothing, as `run` or `run.v2`, is taken as it is."""
+    ending, own = target.path.suffix.lower(), RENDERERS[target.form].endings
+    others = [form for form, renderer in RENDERERS.items() if ending in renderer.endings and form != target.form]
+    if others or ending in OTHER_CONTENT:
+        right = f"end the name in {own[0]}"
         raise UsageError(
             f"{target.path} ends in {ending} but would hold {target.form}",
-            f"use --export-{others[0]}, or end the name in {_ending(target.form)}",
+            f"use --export-{others[0]}, or {right}" if set(others) & set(offered) else right,
         )
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from traindyno.core.errors import TraindynoError
 
 ALMOST_FULL_BYTES = 256 * 1024
-WRITABLE_HINT = "choose a file in a folder you may write to with --store, or change the folder's permissions"
+WRITABLE_HINT = "choose a file in a folder you may write to with --store, or change the permissions of both"
 
 
 @contextmanager
@@ -30,8 +30,35 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def check_place(path: Path, create: bool) -> None:
-    """Refuse a path that can hold no database, before anything is opened."""
-    exists = os.path.exists(path)
+    """Refuse a path at which no database can be kept, before anything is opened."""
+    _check_kind(path, create)
+    if not may_write(path):
+        raise _read_only(path)
+
+
+def check_readable(path: Path) -> None:
+    """Refuse a path at which there is no database to read."""
+    _check_kind(path, create=False)
+    if not os.access(path, os.R_OK):
+        raise _unreadable(path)
+
+
+def may_write(path: Path) -> bool:
+    """Whether a database can be kept at a path: SQLite writes beside the file, too, where a link leads to."""
+    file = path.resolve()
+    return os.access(file.parent, os.W_OK) and (not os.path.exists(file) or os.access(file, os.R_OK | os.W_OK))
+
+
+def log_unreadable(path: Path) -> TraindynoError:
+    """The file that shares it between processes was not copied along, or may not be read."""
+    return TraindynoError(
+        f"the store {path} has a write-ahead log beside it that cannot be read where nothing can be written",
+        f"copy both, `cp {_typed(path)} {_typed(Path(f'{path}-wal'))} FOLDER`, and name the copy with --store",
+    )
+
+
+def _check_kind(path: Path, create: bool) -> None:
+    exists = _exists(path)
     if os.path.isdir(path):
         remedy = f"name a file in it: --store {_typed(path / 'traindyno.db')}"
         raise TraindynoError(f"the store {path} is a folder", remedy)
@@ -42,8 +69,23 @@ def check_place(path: Path, create: bool) -> None:
         raise TraindynoError(f"the folder of the store {path} does not exist", remedy)
     if not create and not exists:
         raise TraindynoError(f"there is no store at {path}", "name one with --store, or measure first")
-    if not os.access(path.parent, os.W_OK) or (exists and not os.access(path, os.R_OK | os.W_OK)):
-        raise _read_only(path)
+
+
+def _exists(path: Path) -> bool:
+    """Whether anything is there; in a folder that may not be entered nobody knows."""
+    try:
+        path.stat()
+    except PermissionError:
+        raise _unreadable(path) from None
+    except OSError:
+        return False
+    return True
+
+
+def _unreadable(path: Path) -> TraindynoError:
+    return TraindynoError(
+        f"the store {path} may not be read", "ask its owner for the right to, or name another file with --store"
+    )
 
 
 def _explanation(path: Path, code: str, text: str) -> TraindynoError | None:

@@ -38,8 +38,17 @@ def store_folder(store: str) -> Path:
 
 
 def may_exist(store: str) -> bool:
-    """Whether there may be something to read; of a database on a server only the server knows."""
-    return is_server(store) or store_path(store).exists()
+    """Whether there may be something to read; of a database on a server only the server knows.
+
+    Of a file in a folder that may not be entered nobody does: opening it says so.
+    """
+    if is_server(store):
+        return True
+    try:
+        store_path(store).stat()
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return True
 
 
 def redact_url(store: str) -> str:

@@ -10,6 +10,7 @@ from traindyno.store.connection import open_file
 from traindyno.store.database import Database, StoreAwayError
 from traindyno.store.location import DEFAULT_STORE, is_server, store_path
 from traindyno.store.machines import check_machine
+from traindyno.store.reading import open_file_to_read
 
 Clock = Callable[[], float]
 T = TypeVar("T")
@@ -39,6 +40,13 @@ class Transacting:
 
             return cls(open_server(store), clock)
         return cls(open_file(store_path(store), create), clock)
+
+    @classmethod
+    def open_to_read(cls, store: str = DEFAULT_STORE, *, clock: Clock | None = None) -> Self:
+        """Open a store that is there, also one that may not be written: then what is in it now is read."""
+        if is_server(store):
+            return cls.open(store, clock=clock)
+        return cls(open_file_to_read(store_path(store)), clock)
 
     @property
     def of_one_machine(self) -> bool:

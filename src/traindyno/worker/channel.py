@@ -18,6 +18,7 @@ class Channel:
         self._descriptor = descriptor
         self._clock = clock
         self._last_progress = float("-inf")
+        self._steps = 0
         self.phase_name = "start"
 
     def hello(self) -> None:
@@ -38,10 +39,15 @@ class Channel:
 
         `accuracy` is that of the latest evaluation of a run that learns.
         """
+        self._steps = steps
         now = self._clock()
         if now - self._last_progress >= PROGRESS_INTERVAL_SECONDS:
             self._last_progress = now
             self._send("step", steps=steps, step_seconds=step_seconds, planned_steps=planned_steps, accuracy=accuracy)
+
+    def alive(self) -> None:
+        """Say that the steps after those that were told of go on: they take longer than was thought."""
+        self.step(self._steps)
 
     def result(self, measurement: Measurement) -> None:
         self._send("result", measurement=measurement)

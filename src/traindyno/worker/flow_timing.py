@@ -28,7 +28,7 @@ from traindyno.worker.data.stopwatch import Clock, Stopwatch
 from traindyno.worker.devices import Device
 from traindyno.worker.lead import Lead, Ready, untold
 from traindyno.worker.steps import Step, finite_loss
-from traindyno.worker.timing import Timing, together
+from traindyno.worker.timing import Timing, repeated, together
 
 DEFAULT_SECONDS = 5.0
 
@@ -168,11 +168,12 @@ class FlowTimer:
 
     def _run(self, step: Step, steps: int) -> torch.Tensor | None:
         """The steps of a block. A turn of slow ones is long, and to be silent all the while looks like a hang."""
-        loss, is_turn = None, steps == self._pace.turn > 1
+        if not steps == self._pace.turn > 1:
+            return repeated(step, steps, self._clock, self._channel.alive)
+        loss = None
         for number in range(1, steps + 1):
             loss = step()
-            if is_turn:
-                self._channel.step(len(self._blocks) * steps + number)
+            self._channel.step(len(self._blocks) * steps + number)
         return loss
 
     def _begin_level(self) -> list[Block]:

@@ -16,6 +16,9 @@ from traindyno.worker.steps import Step, finite_loss
 
 BLOCK_SECONDS = 0.1
 LARGEST_BLOCK_STEPS = 10_000
+PORTIONS = 20
+SILENT_SECONDS = 1.0
+"""So long nobody need hear of a block, whose steps are one silence to whoever judges whether a step hangs."""
 
 Clock = Callable[[], float]
 
@@ -54,17 +57,39 @@ def steps_of_block(step_seconds: float) -> int:
     return max(1, min(LARGEST_BLOCK_STEPS, round(BLOCK_SECONDS / max(step_seconds, 1e-9))))
 
 
+def untold() -> None:
+    """For blocks of which nobody need hear before their end."""
+
+
 def time_block(
-    step: Step, steps: int, device: Device, clock: Clock = time.monotonic
+    step: Step,
+    steps: int,
+    device: Device,
+    clock: Clock = time.monotonic,
+    alive: Callable[[], None] = untold,
 ) -> tuple[Block, torch.Tensor | None]:
-    """Run `steps` steps between two synchronised readings of the clock."""
-    loss = None
+    """Run `steps` steps between two synchronised readings of the clock; one that is long tells that it is `alive`."""
     device.synchronize()
     start = clock()
-    for _ in range(steps):
-        loss = step()
+    loss = repeated(step, steps, clock, alive)
     device.synchronize()
     return Block(steps=steps, seconds=clock() - start), loss
+
+
+def repeated(step: Step, steps: int, clock: Clock, alive: Callable[[], None]) -> torch.Tensor | None:
+    """Run the steps of a block. Where they take far longer than was thought, as on a machine that others load, it is
+    told that they go on.
+
+    The clock is read for that between portions of the steps, which takes less than a ten thousandth of a block.
+    """
+    loss, portion, told = None, max(1, steps // PORTIONS), clock()
+    for done in range(0, steps, portion):
+        for _ in range(min(portion, steps - done)):
+            loss = step()
+        if clock() - told > SILENT_SECONDS:
+            alive()
+            told = clock()
+    return loss
 
 
 def time_steps(
@@ -85,7 +110,7 @@ def time_steps(
     finite_loss(loss)
     device.check_memory()
     channel.phase("warm-up")
-    before = _rehearse(step, device, clock)
+    before = _rehearse(step, device, clock, channel.alive)
     block_steps = _steps_of_block_like(before[-1])
     done = 1 + sum(block.steps for block in before)
     channel.step(done, before[-1].seconds / before[-1].steps)
@@ -93,7 +118,7 @@ def time_steps(
     blocks: list[Block] = []
     deadline = clock() + seconds
     while True:
-        block, loss = time_block(step, block_steps, device, clock)
+        block, loss = time_block(step, block_steps, device, clock, channel.alive)
         value = finite_loss(loss)
         device.check_memory()
         blocks.append(block)
@@ -121,7 +146,7 @@ def together(blocks: Sequence[Block]) -> Block:
     return Block(steps=sum(block.steps for block in blocks), seconds=sum(block.seconds for block in blocks))
 
 
-def _rehearse(step: Step, device: Device, clock: Clock) -> list[Block]:
+def _rehearse(step: Step, device: Device, clock: Clock, alive: Callable[[], None]) -> list[Block]:
     """Blocks that double until one lasts long enough to tell how long a step takes.
 
     The first is of one step that does not tell: it may still tune kernels or allocate, and blocks would come out too
@@ -130,7 +155,7 @@ def _rehearse(step: Step, device: Device, clock: Clock) -> list[Block]:
     done = [time_block(step, 1, device, clock)[0]]
     steps = 1
     while True:
-        done.append(time_block(step, steps, device, clock)[0])
+        done.append(time_block(step, steps, device, clock, alive)[0])
         if not _too_short(done[-1]):
             return done
         steps *= 2

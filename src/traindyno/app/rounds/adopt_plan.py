@@ -15,7 +15,7 @@ from traindyno.store.ledger import Ledger
 
 def planned_proof(request: AdoptRequest, store: str) -> tuple[ProofRow, ...]:
     """Every candidate of the proof with the runs that are there and those to come, the incumbent first."""
-    with Ledger.open(store, create=False) as ledger:
+    with Ledger.open_to_read(store) as ledger:
         begun = next((row for row in ledger.studies() if row.name == adopt_name(request.round_study)), None)
         proved = [] if begun is None else ledger.trials(begun.id)
     return proof_rows(request, analysed(request.round_study, store).records, proved)

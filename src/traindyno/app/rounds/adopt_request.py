@@ -50,7 +50,7 @@ def adopt_request(
     A proof that was begun keeps its candidates; more seeds are a further look at it. One that is finished can be shown
     again whatever the round's checks say by now.
     """
-    with Ledger.open(store, create=False) as ledger:
+    with Ledger.open_to_read(store) as ledger:
         begun = _begun(ledger, adopt_name(round_study))
         records = [] if begun is None else ledger.trials(begun.id)
     searched = analysed(round_study, store)

@@ -47,7 +47,7 @@ def analyse(name: str, store: str) -> Document:
 
 def analysed(name: str, store: str) -> Analysed:
     """The round of a study, concluded from the runs that it has now."""
-    with Ledger.open(store, create=False) as ledger:
+    with Ledger.open_to_read(store) as ledger:
         row = ledger.study(name)
         request, records = round_of_study(row), _ended(ledger, row)
         adoption = adoption_of(ledger, name)

@@ -32,7 +32,7 @@ def decided_in(store: str, campaign: str) -> list[Decided]:
     """Every decision of a campaign, oldest first."""
     if not may_exist(store):
         return []
-    with Ledger.open(store, create=False) as ledger:
+    with Ledger.open_to_read(store) as ledger:
         found = [entry for row in ledger.studies() if (entry := _of_study(ledger, row, campaign, store)) is not None]
     return _without_late_beginnings(sorted(found, key=lambda each: (each.entry.decided, each.study_id)))
 

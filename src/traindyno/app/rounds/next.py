@@ -35,7 +35,7 @@ def draft_next(name: str, file: Path | None, store: str, *, force: bool = False)
 
 def _before(store: str, campaign: str) -> tuple[list[str], list[str]]:
     """What the campaign's rounds asked, and the names that studies have."""
-    with Ledger.open(store, create=False) as ledger:
+    with Ledger.open_to_read(store) as ledger:
         rows = ledger.studies()
     rounds = [row.request.round for row in rows if isinstance(row.request, RoundRequest)]
     asked = [_asked(each) for each in rounds if each.campaign == campaign]

@@ -19,5 +19,5 @@ def command(name: str, store: str, **values: Any) -> int:
     """
     from traindyno.app.rounds.analyse import analyse
 
-    output = Output.take(values, store)
+    output = Output.take(values, store, only_reads=True)
     return output.deliver(analyse(name, store))

@@ -101,7 +101,7 @@ def _look_again(step: Step, before: Timing, spec: TrialSpec, device: Device, cha
     time_block(step, 1, device)
     blocks: list[Block] = []
     while not blocks or (len(blocks) < SECOND_LOOK_BLOCKS and time.monotonic() < deadline):
-        block, _ = time_block(step, steps, device)
+        block, _ = time_block(step, steps, device, alive=channel.alive)
         channel.step(steps * (len(blocks) + 1), block.seconds / steps)
         blocks.append(block)
     return blocks

@@ -98,7 +98,7 @@ class _Run:
             self._time(min(step - course.step_count, _steps_to_edge(self.blocks[-1])))
 
     def _time(self, steps: int) -> Tensor | None:
-        block, loss = time_block(self._course.step, steps, self._course.device)
+        block, loss = time_block(self._course.step, steps, self._course.device, alive=self._course.channel.alive)
         self._course.device.check_memory()
         self.blocks.append(block)
         self._course.channel.step(self._course.step_count, block.seconds / block.steps, self._course.planned_steps)

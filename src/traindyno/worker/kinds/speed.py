@@ -23,7 +23,7 @@ def measure_speed(spec: TrialSpec, device: Device, channel: Channel) -> Measurem
         evaluation = make_evaluation_step(bench.job, bench.batch, spec.settings, device)
         time_block(evaluation, 1, device)
         steps = steps_of_block(time_block(evaluation, 1, device)[0].seconds)
-        evaluation_seconds = time_block(evaluation, steps, device)[0].seconds / steps
+        evaluation_seconds = time_block(evaluation, steps, device, alive=channel.alive)[0].seconds / steps
     return summarise(
         spec,
         bench,

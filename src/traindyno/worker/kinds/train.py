@@ -24,7 +24,7 @@ def measure_training(spec: TrialSpec, device: Device, channel: Channel) -> Measu
     channel.phase("training")
     while done < spec.budget.steps:
         steps = min(spec.budget.steps - done, _steps_to_edge(blocks[-1]))
-        block, loss = time_block(bench.step, steps, device)
+        block, loss = time_block(bench.step, steps, device, alive=channel.alive)
         blocks.append(block)
         done += steps
         channel.step(done, block.seconds / block.steps)

@@ -55,7 +55,7 @@ def _take_turns(spec: TrialSpec, device: Device, channel: ArmChannel, commands: 
         ready, block_steps = _warm_up(readied, device, channel)
         channel.answer(ready)
         while os.read(commands, 1):
-            block, loss = time_block(readied.step, block_steps, device)
+            block, loss = time_block(readied.step, block_steps, device, alive=channel.alive)
             value = finite_loss(loss)
             device.check_memory()
             channel.step(channel.steps_done + block_steps, block.seconds / block.steps)
