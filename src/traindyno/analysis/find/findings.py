@@ -85,6 +85,14 @@ class Findings:
         return next((each.examples_in_data for each in told if each.examples_in_data is not None), None)
 
     @property
+    def may_lay_out(self) -> bool:
+        """Whether an input or a weight has four dimensions, as far as a trial has told: a memory format is about
+        these.
+        """
+        told = (record.measurement for _, record in self.log)
+        return not any(each is not None and each.has_images is False for each in told)
+
+    @property
     def noise_scale(self) -> float | None:
         return None if self.noise is None else self.noise.value
 
