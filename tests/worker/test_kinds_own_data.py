@@ -216,6 +216,7 @@ def test_a_stream_feeds_any_device_if_its_workers_share_it_out(streams: Path, de
     for refused in (whole, shuffled):
         assert refused.failure is not None
         assert "each of the 2 workers delivers all examples" in refused.failure.message
+        assert refused.failure.details["most_workers"] == "1"
 
 
 DAWDLING = """
