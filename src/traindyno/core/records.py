@@ -15,6 +15,8 @@ from traindyno.core.rounds import Draw, Floor, JobResult, Value
 from traindyno.core.scaling import Group, Meeting, Scaling
 from traindyno.core.soaking import Series, Soak
 
+LARGEST_SEED = 2**63 - 1
+"""torch takes twice as much: other seeds are counted from it."""
 Mode = Literal["train", "infer"]
 OptimizerName = Literal["sgd", "adam", "adamw"]
 Precision = Literal["fp32", "bf16", "fp16"]
