@@ -22,6 +22,7 @@ from traindyno.core.requests import Bench, FindRequest
 from traindyno.report.exports import Exporter
 from traindyno.runner.protocol import Watcher
 from traindyno.runner.simulated import SimulatedRunner
+from traindyno.worker.data.prepared_format import Encoding, Header, PrepareRequest, write_header
 
 MODEL, DATA = "torchvision:resnet50", "folder:/data"
 
@@ -235,6 +236,19 @@ def test_a_gpu_may_decode_what_is_stored_as_jpeg() -> None:
     assert usable_decoders(Bench(device="cuda"), "cifar10:/x", settings) == ("pil",)
     assert find_goal(request(decoder="torchvision"), has_data=True).decoders[0] == "torchvision"
     assert find_goal(request(keep=("decoder",)), has_data=True).decoders == ("pil",)
+
+
+def test_a_prepared_set_says_itself_whether_it_holds_pixels(tmp_path: Path) -> None:
+    encodings: tuple[Encoding, ...] = ("u8", "jpeg")
+    for encoding in encodings:
+        (tmp_path / encoding).mkdir()
+        asked = PrepareRequest(source="folder:/x", encoding=encoding)
+        write_header(tmp_path / encoding, Header(request=asked, classes=2, planned=()))
+    also = tuple(f"prepared:{tmp_path / encoding}" for encoding in encodings)
+    goal = find_goal(request(also=(*also, f"memory:{also[0]}", "memory:folder:/x")), has_data=True)
+    assert goal.pixels == (also[0], f"memory:{also[0]}")
+    simulated = find_goal(request(device="simulated", also=("prepared:/x",)), has_data=True)
+    assert simulated.pixels == ("prepared:/x",)
 
 
 def test_switches_that_are_kept_are_no_candidates() -> None:

@@ -17,6 +17,7 @@ SIMULATED = ("--runner", "simulated", "--no-report")
         (["throughput", "--batch-size", "64..16"], "'64..16' ends before it begins", "16..64"),
         (["throughput", "--batch-size", "a,b"], "'a,b' is not a list of batch sizes", "16,32,64"),
         (["throughput", "--batch-size", "0"], "a batch size of 0 cannot be measured", "start at 1"),
+        (["throughput", "--batch-size", "4294967296"], "a batch size of 4294967296 cannot", "end at 2147483648"),
         (["throughput", "--memory-limit", "lots"], "'lots' is not an amount of memory", "8GiB"),
         (["throughput", "--time-budget", "soon"], "'soon' is not a duration", "10m"),
         (["max-batch", "--margin", "150%"], "'150%' is not a share", "5%"),
@@ -210,7 +211,8 @@ def test_epochs_without_end_are_refused(tmp_path: Path) -> None:
     run(tmp_path, "throughput", *SIMULATED, "--batch-size", "8", "--name", "curve")
     completed = run(tmp_path, "plan", "--from", "curve", "--examples", "10", "--epochs", "inf")
     assert completed.returncode == 2
-    assert "inf is not a number of epochs" in completed.stderr
+    assert "'inf' is not a number to count with (option --epochs)" in completed.stderr
+    assert "such as 0.5 or 90" in completed.stderr
 
 
 def test_a_yes_in_the_project_file_is_no_price(tmp_path: Path) -> None:

@@ -25,8 +25,12 @@ def test_memory_is_read_as_people_write_it(text: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("1h30m", 5400), ("250ms", 0.25), ("1.5h", 5400)]
-)
+    ("text", "seconds"),
+    [
+        ("90", 90), ("90s", 90), ("10m", 600), ("1h30m", 5400), ("250ms", 0.25), ("1.5h", 5400), ("1e+12s", 1e12),
+        ("5e-05s", 5e-5),
+    ],
+)  # fmt: skip
 def test_durations_are_read_as_people_write_them(text: str, seconds: float) -> None:
     assert parse_seconds(text) == pytest.approx(seconds)
 
@@ -46,6 +50,19 @@ def test_what_nothing_can_cost_is_no_price(text: str) -> None:
     with pytest.raises(UsageError, match="is not a price") as caught:
         parse_price(text)
     assert "such as 3.5" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("text", ["9" * 400, "nan", "inf", "-1", "", "1e999"])
+def test_what_has_no_end_or_is_below_nothing_is_neither_a_time_nor_memory(text: str) -> None:
+    for parse, what in ((parse_seconds, "a duration"), (parse_bytes, "an amount of memory")):
+        with pytest.raises(UsageError, match=f"is not {what}"):
+            parse(text)
+
+
+@pytest.mark.parametrize("text", ["8388608TiB", "99999999999999999999999"])
+def test_memory_that_no_counter_holds_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is not an amount of memory"):
+        parse_bytes(text)
 
 
 @given(st.text(max_size=12))

@@ -4,19 +4,22 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
 from faults.hanging import hanging_job
 from faults.leftovers import processes_left
 from keepers import Keepers
+from traindyno.analysis.probes import not_applicable
+from traindyno.app.study import stops_study
 from traindyno.core.outcomes import Outcome
-from traindyno.core.records import Budget, Failure, Settings, TrialRecord, TrialSpec, WorkloadSpec
+from traindyno.core.records import Budget, Failure, MemoryFormat, Settings, TrialRecord, TrialSpec, WorkloadSpec
 from traindyno.runner import local
 from traindyno.runner.choose import WORKER_ENTRY
 from traindyno.runner.local import LocalRunner
 from traindyno.runner.protocol import Deadlines, Watcher
-from traindyno.search.switches.trying import fits_apart
+from traindyno.search.switches.trying import fits_apart, is_of_baseline
 
 JOBS = Path(__file__).with_name("pair_jobs.py")
 LONG_SECONDS = 600.0
@@ -134,6 +137,31 @@ def test_an_arm_that_the_kernel_kills_for_memory_may_run_alone(
     record = run(runner, "later_is_killed")
     assert record.outcome is Outcome.OUT_OF_HOST_MEMORY
     assert fits_apart(record)
+
+
+@pytest.mark.parametrize("layouts", [("contiguous", "channels_last"), ("channels_last", "contiguous")])
+def test_a_layout_is_not_compared_where_nothing_has_four_dimensions(
+    runner: LocalRunner, layouts: tuple[MemoryFormat, MemoryFormat]
+) -> None:
+    """It says something of the candidate alone, and beside another setting it does no harm."""
+    baseline, candidate = (msgspec.structs.replace(HEALTHY, memory_format=layout) for layout in layouts)
+    spec = TrialSpec(
+        kind="pair",
+        workload=WorkloadSpec(model=f"{JOBS}:first_healthy"),
+        settings=candidate,
+        against=baseline,
+        budget=Budget(seconds=0.2),
+    )
+    record = runner.run(spec, Watcher(), None)
+    assert failure_of(record).message.startswith("neither an input nor a weight has four dimensions")
+    assert not_applicable(record)
+    assert not stops_study(record)
+    assert not is_of_baseline(record)
+    both = msgspec.structs.replace(spec, settings=msgspec.structs.replace(candidate, optimizer_kernel="foreach"))
+    measured = runner.run(both, Watcher(), None).measurement
+    assert measured is not None
+    assert measured.has_images is False
+    assert processes_left_after_two_seconds() == []
 
 
 def test_the_next_pair_is_healthy(runner: LocalRunner) -> None:

@@ -43,5 +43,5 @@ def test_a_column_is_never_narrower_than_the_parts_of_its_names() -> None:
 
 def test_settings_in_a_narrow_terminal_are_not_broken_within_a_word() -> None:
     lines = [line.split("  ")[0] for line in render_console(find_document(), width=60).splitlines()]
-    at = lines.index("persistent_")
-    assert lines[at : at + 3] == ["persistent_", "workers=on", "decoder="]
+    at = lines.index("optimizer_")
+    assert lines[at : at + 3] == ["optimizer_", "kernel=fused", "batch_size=512"]

@@ -52,6 +52,21 @@ def test_a_profile_that_makes_no_sense_is_refused_with_what_there_is(text: str) 
     assert "limit" in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    "text", ["noise=nan", "alpha_seconds=-1", "decode_seconds=inf", "cpus=0", "limit=0", "examples=-1"]
+)
+def test_a_device_that_cannot_be_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is of no device") as caught:
+        parse_profile(text)
+    assert "start at 1" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("text", ["drift_percent=-1.2", "depth_gain=-0.1", "hot_after_seconds=inf", "noise=0"])
+def test_what_may_be_below_zero_or_without_end_is_taken(text: str) -> None:
+    name, _, value = text.partition("=")
+    assert getattr(parse_profile(text), name) == float(value)
+
+
 def loading(kind: str, workers: int = 0, profile: str = "noise=0", **changes: object) -> float:
     """Seconds per batch or step of a trial that loads examples."""
     feed = {name: changes.pop(name) for name in ("supply", "depth", "cold", "cpus") if name in changes}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from search.simulated_find import BASELINE, COMPUTE_BOUND, answer_of, goal_of, plan_of, search
 from traindyno.analysis.find.rounds import FIRST_ROUND
+from traindyno.core.loading import Decoder
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, Settings, TrialRecord
 
@@ -256,6 +257,18 @@ def test_the_data_stays_where_it_is_if_that_is_asked_for() -> None:
     assert len({record.spec.workload.data for record in search(goal_of(**also))}) > 1
     kept = search(goal_of(keep=("data",), **also))
     assert {record.spec.workload.data for record in kept} == {"folder:/data"}
+
+
+@pytest.mark.parametrize("own", ["pil", "torchvision"])
+def test_pixels_are_not_decoded_so_that_no_other_decoder_is_tried_or_recommended_there(own: Decoder) -> None:
+    baseline, stored = msgspec.structs.replace(BASELINE, decoder=own), "prepared:/store"
+    goal = goal_of(baseline, cpus=4, also=(stored,), pixels=(stored,))
+    history = search(goal)
+    assert {each.spec.settings.decoder for each in history if each.spec.workload.data == stored} == {own}
+    assert {each.spec.settings.decoder for each in history} > {own}
+    found = answer_of(goal, history)
+    assert found.recommended.data == stored
+    assert "decoder" not in found.recommended.changes
 
 
 def test_data_is_prepared_only_while_training_still_waits() -> None:

@@ -26,6 +26,16 @@ def test_where_the_gpu_decodes_too_slowly_prepared_data_are_offered() -> None:
     assert 1.08 < offer.predicted_speedup < prepared.speedup / answer.speedup
 
 
+def test_beside_a_gpu_that_decodes_pixels_are_read_with_the_baselines_decoder() -> None:
+    goal = common(8, cpus=8, also=("prepared:/store",), pixels=("prepared:/store",))
+    history = searched(goal, decoded_on_gpu_milliseconds=SLOWLY)
+    held = {each.spec.settings.decoder for each in history if each.spec.workload.data == WORKLOAD.data}
+    assert GPU_DECODER in held
+    read = {each.spec.settings.decoder for each in history if each.spec.workload.data == "prepared:/store"}
+    assert read == {COMMON.decoder}
+    assert answer_of(goal, history).recommended.data == "prepared:/store"
+
+
 def test_of_a_baseline_that_decodes_on_the_gpu_other_decoders_images_are_moved_too() -> None:
     """What it takes to move finished images is not part of such a baseline, and must not count as nothing."""
     baseline = msgspec.structs.replace(COMMON, decoder=GPU_DECODER)

@@ -4,12 +4,13 @@ import msgspec
 import pytest
 
 from search.imagined_gpu import QUICK_LOADER, STEP_MILLISECONDS, searched
-from search.simulated_find import answer_of, goal_of, plan_of, search
+from search.simulated_find import BASELINE, answer_of, goal_of, plan_of, search
 from search.test_find import spoiled
 from search.test_find_disturbed import slowed
 from traindyno.analysis.find.attempts import UNCOMPARED, tried_end_to_end
 from traindyno.analysis.find.forecast import forecast_seconds
 from traindyno.analysis.find.rounds import FIRST_ROUND
+from traindyno.analysis.probes import MOST_WORKERS
 from traindyno.core.loading import GPU_DECODER, Decoder
 from traindyno.core.outcomes import Outcome
 from traindyno.core.records import Failure, Settings, TrialRecord
@@ -17,6 +18,7 @@ from traindyno.search.find.goal import Goal
 from traindyno.search.find.sides import WORTH_SEARCHING
 from traindyno.search.find.trials import changed
 
+ON_CPU = Settings(batch_size=256, device="cpu")
 CRASHED = Failure(outcome=Outcome.CRASH, message="it crashed", remedy="")
 
 
@@ -90,6 +92,25 @@ def test_a_source_whose_runs_fail_is_given_up_after_two() -> None:
     answer = answer_of(goal, history)
     assert answer.recommended.data == "folder:/data"
     assert len(answer.attempts) == len({(each.change, each.outcome) for each in answer.attempts})
+
+
+@pytest.mark.parametrize("settings", [ON_CPU, BASELINE], ids=["CPU", "GPU"])
+@pytest.mark.parametrize("own", [0, 1])
+def test_where_two_workers_do_not_share_a_stream_out_more_are_not_tried(settings: Settings, own: int) -> None:
+    refused = Failure(outcome=Outcome.USER_ERROR, message="not shared", remedy="", details={MOST_WORKERS: "1"})
+
+    def refusing(record: TrialRecord) -> TrialRecord:
+        several = record.spec.kind in ("feed", "load") and record.spec.settings.num_workers > 1
+        ended = {"outcome": Outcome.USER_ERROR, "measurement": None, "failure": refused} if several else {}
+        return msgspec.structs.replace(record, **ended)
+
+    goal = goal_of(msgspec.structs.replace(settings, num_workers=own), cpus=8, decoders=("pil",))
+    history = search(goal, tamper=refusing)
+    several = [each.spec.settings.num_workers for each in history if each.spec.settings.num_workers > 1]
+    assert len(several) == 1
+    attempts = answer_of(goal, history).attempts
+    (said,) = [each for each in attempts if each.change == "more than 1 worker"]
+    assert said.outcome == "not tried: they do not share the data out"
 
 
 def test_what_ran_beside_nothing_is_judged_once_what_is_held_has_run() -> None:

@@ -1,6 +1,7 @@
 """The search for the largest batch, against devices that exist only on paper."""
 
 import math
+from typing import Any
 
 import msgspec
 import pytest
@@ -90,11 +91,12 @@ def test_the_answer_is_right_to_tolerance_at_little_cost(variant: str, limit: in
     assert out_of_memory(history) <= (6 if variant in FAR_TOO_HIGH else 3)
 
 
+@pytest.mark.parametrize("asked", [{"exact": True}, {"tolerance": 0.0}], ids=["exact", "no tolerance"])
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_exact_is_exact(variant: str, limit: int) -> None:
+def test_exact_is_exact(variant: str, limit: int, asked: dict[str, Any]) -> None:
     device = device_for(limit, **VARIANTS[variant])
-    history = run_to_end(MaxBatchSearch(fit_template(), exact=True), device)
+    history = run_to_end(MaxBatchSearch(fit_template(), **asked), device)
     assert largest_ran(history) == device.true_limit()
     assert device.true_limit() + 1 in [record.batch_size for record in history if not record.ok]
 

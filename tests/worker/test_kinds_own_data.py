@@ -211,10 +211,12 @@ def test_a_stream_feeds_any_device_if_its_workers_share_it_out(streams: Path, de
         runner.close()
     assert divided.measurement is not None, divided.failure
     assert divided.measurement.loading is not None
+    assert divided.measurement.has_images is False
     assert (divided.measurement.loading.resident_drift is None) == (device != "cpu")
     for refused in (whole, shuffled):
         assert refused.failure is not None
         assert "each of the 2 workers delivers all examples" in refused.failure.message
+        assert refused.failure.details["most_workers"] == "1"
 
 
 DAWDLING = """

@@ -15,6 +15,9 @@ LARGER_THAN_DATA = "larger_than_data"
 NOTHING_TO_LOAD = "nothing_to_load"
 """`failure.details["code"]` of a workload whose batches are made up on the device, where a loader was asked for."""
 
+MOST_WORKERS = "most_workers"
+"""In `failure.details` of a loader that was refused for having more workers than may share the data."""
+
 NOT_APPLICABLE = ("does_not_apply", "compile_failed")
 """`failure.details["code"]` of settings that this model cannot take, or that torch.compile failed at."""
 

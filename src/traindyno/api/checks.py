@@ -10,6 +10,8 @@ from msgspec import inspect
 
 from traindyno.core.base import Record
 from traindyno.core.errors import UsageError
+from traindyno.core.records import LARGEST_SEED
+from traindyno.core.units import MOST_BYTES
 
 
 class Range(NamedTuple):
@@ -49,8 +51,9 @@ _RANGES = {
     "validate_seconds": _LENGTH,
     "step_timeout_seconds": _LENGTH,
     "trial_timeout_seconds": _LENGTH,
-    "time_budget_seconds": _AMOUNT,
-    "memory_limit_bytes": _AMOUNT,
+    "time_budget_seconds": _LENGTH,
+    "memory_limit_bytes": Range(lambda number: 0 < number <= MOST_BYTES, "a number of bytes above 0"),
+    "seed": Range(lambda number: 0 <= number <= LARGEST_SEED, "a whole number from 0 on"),
     "tolerance": _SHARE,
     "margin": _MEMORY_SHARE,
     "price_per_hour": _PRICE,

@@ -19,7 +19,7 @@ from traindyno.runner.protocol import Runner, Watcher
 from traindyno.store.ledger import Lease
 
 LEASE_SECONDS = 120.0
-OWN_WORDS = ("TraindynoError", "DoesNotApplyError", "BadBatchError", "BadExampleError", DAMAGED)
+OWN_WORDS = ("TraindynoError", "DoesNotApplyError", "NotSharedError", "BadBatchError", "BadExampleError", DAMAGED)
 """Errors whose message says all: a traceback would show nothing of the user's code."""
 REPEATABLE = (Outcome.INTERRUPTED, Outcome.KILLED, Outcome.INFRASTRUCTURE)
 

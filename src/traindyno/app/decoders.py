@@ -1,5 +1,8 @@
 """Who may turn JPEG into pixels here."""
 
+from pathlib import Path
+
+from traindyno.app.preparing import PREPARED
 from traindyno.app.workshop import SIMULATED_DEVICE
 from traindyno.core.loading import Decoder
 from traindyno.core.records import Settings
@@ -9,6 +12,8 @@ from traindyno.machine.versions import installed_version
 FIRST_DECODER: Decoder = "pil"
 ENCODED = ("folder", "shards")
 """Kinds of sources that hold images as files do; all others hold pixels, or are not ours to decode."""
+PIXELS = ("cifar10", "digits")
+"""Kinds that always hold pixels; what was prepared may."""
 
 
 def host_decoders(bench: Bench) -> tuple[Decoder, ...]:
@@ -21,6 +26,19 @@ def host_decoders(bench: Bench) -> tuple[Decoder, ...]:
 def is_encoded(data: str) -> bool:
     """Whether a source holds images that are decoded here."""
     return data.removeprefix("memory:").partition(":")[0] in ENCODED
+
+
+def holds_pixels(data: str, bench: Bench) -> bool:
+    """Whether it is known of a source that nothing of it is decoded; a simulated prepared set holds pixels."""
+    from traindyno.worker.data.prepared_format import read_header
+
+    stored = data.removeprefix("memory:")
+    if not stored.startswith(PREPARED):
+        return stored.partition(":")[0] in PIXELS
+    if bench.device == SIMULATED_DEVICE:
+        return True
+    header = read_header(Path(stored.removeprefix(PREPARED)).expanduser())
+    return header is not None and header.request.encoding == "u8"
 
 
 def usable_decoders(bench: Bench, data: str, baseline: Settings) -> tuple[Decoder, ...]:

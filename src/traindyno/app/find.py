@@ -93,6 +93,7 @@ def find_goal(request: FindRequest, *, has_data: bool) -> Goal:
         candidates=_candidates(request, around),
         decoders=(request.settings.decoder,) if "decoder" in request.keep else around.decoders,
         also=request.also,
+        pixels=around.pixels,
         prepare=None if request.prepare is None else f"{PREPARED}{request.prepare}",
         is_prepared=around.is_prepared,
         keep=request.keep,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from traindyno.analysis.loader_budget import LoaderRoom
-from traindyno.app.decoders import usable_decoders
+from traindyno.app.decoders import holds_pixels, usable_decoders
 from traindyno.app.loader_room import loader_room
 from traindyno.app.loader_workload import usable_cpus
 from traindyno.app.preparing import is_prepared
@@ -25,6 +25,7 @@ def surroundings_of(request: FindRequest) -> Surroundings:
         has_cpp_compiler=situation.has_cpp_compiler,
         is_prepared=not simulated and _is_prepared(request),
         decoders=usable_decoders(bench, request.workload.data, request.settings),
+        pixels=tuple(source for source in request.also if holds_pixels(source, bench)),
         shared_free_bytes=room.shared_free_bytes,
         available_bytes=room.available_bytes,
         open_files=room.open_files,

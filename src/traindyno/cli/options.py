@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from traindyno.app.context import DEFAULT_STORE
-from traindyno.cli.parameters import DURATION, MEASURING, MEMORY
+from traindyno.cli.parameters import BUDGET, MEASURING, MEMORY, SEED
 from traindyno.core.errors import UsageError
 from traindyno.core.records import WorkloadSpec
 from traindyno.core.requests import Bench
@@ -57,7 +57,7 @@ _PRECISION = click.option(
     "--precision", type=click.Choice(["fp32", "bf16", "fp16"]), default="fp32", show_default=True,
     help="bf16 and fp16 use mixed precision; fp16 scales the loss.",
 )  # fmt: skip
-_SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of weights, data and order.")
+_SEED = click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of weights, data and order.")
 _EXECUTOR = (
     click.option(
         "--executor", type=click.Choice(["local", "ray"]), default="local", show_default=True,
@@ -93,7 +93,7 @@ _LOCAL_RANKS = click.option(
 
 def _time_budget(default: str | None = None) -> Callable[[Any], Any]:
     return click.option(
-        "--time-budget", type=DURATION, default=default, show_default=default is not None, metavar="TIME",
+        "--time-budget", type=BUDGET, default=default, show_default=default is not None, metavar="TIME",
         help="Stop after this long, with the answer so far.",
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from traindyno.core.errors import UsageError
+from traindyno.core.records import LARGEST_SEED
 from traindyno.core.sweeps import parse_range, parse_sweep
 from traindyno.core.units import parse_bytes, parse_price, parse_seconds, parse_share
 
@@ -24,19 +25,35 @@ class Parsed(click.ParamType[Any]):
         try:
             return self._parse(str(value))  # `true` in the project file is no text, but nothing to let through either
         except UsageError as error:
-            option = f" (option {param.opts[-1]})" if param is not None else ""
-            raise UsageError(error.message + option, error.hint) from None
+            raise UsageError(f"{error.message}{_of(param)}", error.hint) from None
 
 
 class Measuring(Parsed):
-    """How long something is measured, which is some time; also where the project file has it as a number."""
+    """What something is measured in, a time or memory: not nothing, whether it is typed or a command's own default."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any], hint: str) -> None:
+        super().__init__(name, parse)
+        self._hint = hint
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        seconds = super().convert(value, param, ctx)
-        if not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-            option = f" (option {param.opts[-1]})" if param is not None else ""
-            raise UsageError(f"in {value!r} nothing can be measured{option}", "write a time above 0, such as 5s")
-        return seconds
+        amount = super().convert(value, param, ctx)
+        if not isinstance(amount, int | float) or not 0 < amount < math.inf:
+            raise UsageError(f"in {value!r} nothing can be measured{_of(param)}", self._hint)
+        return amount
+
+
+class Finite(click.FloatRange):
+    """A number in a range; neither `nan` nor `inf`, which click would take for one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            raise UsageError(f"{value!r} is not a number to count with{_of(param)}", "write one such as 0.5 or 90")
+        return number
+
+
+def _of(param: click.Parameter | None) -> str:
+    return f" (option {param.opts[-1]})" if param is not None else ""
 
 
 def parse_counts(text: str) -> tuple[int, ...]:
@@ -48,8 +65,11 @@ def parse_counts(text: str) -> tuple[int, ...]:
 
 
 DURATION = Parsed("duration", parse_seconds)
-MEASURING = Measuring("duration", parse_seconds)
-MEMORY = Parsed("memory", parse_bytes)
+MEASURING = Measuring("duration", parse_seconds, "write a time above 0, such as 5s")
+BUDGET = Measuring("duration", parse_seconds, "write a time above 0, such as 10m")
+MEMORY = Measuring("memory", parse_bytes, "write some memory, such as 8GiB")
+ABOVE_ZERO = Finite(0, min_open=True)
+SEED = click.IntRange(0, LARGEST_SEED)
 SHARE = Parsed("share", parse_share)
 PRICE = Parsed("price", parse_price)
 SWEEP = Parsed("sizes", parse_sweep)

@@ -9,7 +9,7 @@ from traindyno.cli.curve_options import curve_options, take_curve
 from traindyno.cli.embedded import with_embedded
 from traindyno.cli.options import bench_options, workload_options
 from traindyno.cli.output import Output, output_options, report_option
-from traindyno.cli.parameters import MEASURING, PRICE
+from traindyno.cli.parameters import ABOVE_ZERO, MEASURING, PRICE
 from traindyno.core.errors import UsageError
 from traindyno.core.requests import PlanRequest
 
@@ -22,9 +22,9 @@ OF_MEASURING = (
 
 @click.command("plan")
 @click.option("--examples", type=click.IntRange(1), required=True, help="Examples in the training set.")
-@click.option("--epochs", type=click.FloatRange(0, min_open=True), required=True, help="Passes over the set.")
+@click.option("--epochs", type=ABOVE_ZERO, required=True, help="Passes over the set.")
 @click.option("--from", "from_study", metavar="STUDY", help="Use the curve of this throughput study.")
-@click.option("--eval-every", type=click.FloatRange(0, min_open=True), metavar="EPOCHS", help="Evaluate this often.")
+@click.option("--eval-every", type=ABOVE_ZERO, metavar="EPOCHS", help="Evaluate this often.")
 @click.option(
     "--eval-examples", type=click.IntRange(1), help="Examples per evaluation. [default: a tenth of --examples]"
 )

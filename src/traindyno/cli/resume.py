@@ -6,14 +6,14 @@ from typing import Any
 import click
 
 from traindyno.cli.output import Output, output_options, report_option, toml_option
-from traindyno.cli.parameters import DURATION
+from traindyno.cli.parameters import BUDGET
 
 
 @click.command("resume")
 @click.argument("study")
 @click.option("--model", "models", multiple=True, metavar="FILE:FUNCTION", help="Name the study's own code again.")
 @click.option(
-    "--time-budget", type=DURATION, metavar="TIME",
+    "--time-budget", type=BUDGET, metavar="TIME",
     help="What the rest may take. [default: as the study began]",
 )  # fmt: skip
 @click.option("--address", metavar="HOST:PORT", help="The Ray cluster's head. [default: as the study began]")

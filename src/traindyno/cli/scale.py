@@ -15,7 +15,7 @@ from traindyno.cli.options import (
     workload_options,
 )
 from traindyno.cli.output import Output, output_options, report_option
-from traindyno.cli.parameters import PRICE, Parsed
+from traindyno.cli.parameters import ABOVE_ZERO, PRICE, Parsed
 from traindyno.cli.setting_options import further_setting_options, take_settings, workers_option
 from traindyno.core.errors import UsageError
 from traindyno.core.rates_text import RateAt, parse_rate_at
@@ -65,7 +65,7 @@ from traindyno.core.requests import ScaleRequest
     "[default: by the loader where --data is given]",
 )  # fmt: skip
 @click.option("--examples", type=click.IntRange(1), help="Examples in the training set: tells how long training takes.")
-@click.option("--epochs", type=click.FloatRange(0, min_open=True), help="Passes over the set.")
+@click.option("--epochs", type=ABOVE_ZERO, help="Passes over the set.")
 @click.option("--price-per-hour", type=PRICE, metavar="PRICE", help="Price of one device: tells what training costs.")
 @click.option(
     "--lr", "--learning-rate", type=Parsed("rate", parse_rate_at), metavar="RATE[@BATCH]",

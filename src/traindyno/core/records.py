@@ -15,6 +15,8 @@ from traindyno.core.rounds import Draw, Floor, JobResult, Value
 from traindyno.core.scaling import Group, Meeting, Scaling
 from traindyno.core.soaking import Series, Soak
 
+LARGEST_SEED = 2**63 - 1
+"""torch takes twice as much: other seeds are counted from it."""
 Mode = Literal["train", "infer"]
 OptimizerName = Literal["sgd", "adam", "adamw"]
 Precision = Literal["fp32", "bf16", "fp16"]
@@ -230,7 +232,8 @@ class Measurement(Record, frozen=True):
 
     Where batches are loaded or moved, it is the time of all counted blocks by their steps: of kinds `load`, `feed` and
     `anatomy`, and of a `scale` that loaders feed.
-    `losses` are those of every step, where a trial was made to tell them.
+    `losses` are those of every step, where a trial was made to tell them. `has_images` says whether an input or a
+    weight has four dimensions, which a memory format is about; null where nobody looked.
     """
 
     batch_size: int
@@ -249,6 +252,7 @@ class Measurement(Record, frozen=True):
     loss: float | None = None
     examples_in_data: int | None = None
     image_size: int | None = None
+    has_images: bool | None = None
     loading: Loading | None = None
     pair: Pair | None = None
     losses: tuple[float, ...] = ()

@@ -175,7 +175,8 @@ class SoakRequest(Record, frozen=True, tag_field="command", tag="soak"):
 class Surroundings(Record, frozen=True):
     """What a machine had for a search when it began; the search rests on it, also when it is resumed.
 
-    `is_prepared` says that the set which may be prepared was there already.
+    `is_prepared` says that the set which may be prepared was there already. Of the other sources that may be used,
+    `pixels` hold what need not be decoded.
     """
 
     usable_cpus: float
@@ -184,6 +185,7 @@ class Surroundings(Record, frozen=True):
     has_cpp_compiler: bool = False
     is_prepared: bool = False
     decoders: tuple[Decoder, ...] = ()
+    pixels: tuple[str, ...] = ()
     shared_free_bytes: int | None = None
     available_bytes: int | None = None
     open_files: int | None = None

@@ -48,5 +48,7 @@ def _span(text: str, smallest: int, largest: int | None) -> Sweep:
 
 def _size(size: int) -> int:
     if not 1 <= size <= LARGEST_ACCEPTED:
-        raise UsageError(f"a batch size of {size} cannot be measured", "batch sizes start at 1")
+        raise UsageError(
+            f"a batch size of {size} cannot be measured", f"batch sizes start at 1 and end at {LARGEST_ACCEPTED}"
+        )
     return size

@@ -12,23 +12,32 @@ _BYTE_UNITS = {
 }  # fmt: skip
 _SECOND_UNITS = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _NUMBER = r"(\d+(?:\.\d+)?)"
+_TIME = r"(\d+(?:\.\d+)?(?:e(?:-\d\d?|\+?\d{1,3})(?!\d))?)"
+"""Very long and very short ones as commands print them, too: `1e+12`."""
+MOST_BYTES = 2**63 - 1
+"""No counter of the system goes further."""
 
 
 def parse_bytes(text: str) -> int:
     """`8GiB`, `500MB` or plain bytes."""
     match = re.fullmatch(rf"\s*{_NUMBER}\s*([A-Za-z]*)\s*", text)
-    if match is None or match[2].lower() not in _BYTE_UNITS:
+    count = math.nan
+    if match is not None and match[2].lower() in _BYTE_UNITS:
+        count = float(match[1]) * _BYTE_UNITS[match[2].lower()]
+    if not count < MOST_BYTES:
         raise UsageError(f"{text!r} is not an amount of memory", "write it as 8GiB, 500MB or a number of bytes")
-    return int(float(match[1]) * _BYTE_UNITS[match[2].lower()])
+    return int(count)
 
 
 def parse_seconds(text: str) -> float:
     """`90`, `90s`, `10m`, `1h30m`."""
-    parts = re.findall(rf"{_NUMBER}\s*([a-z]*)", text.strip().lower())
-    rebuilt = re.fullmatch(rf"(?:{_NUMBER}\s*[a-z]*\s*)+", text.strip().lower())
-    if not parts or rebuilt is None or any(unit not in _SECOND_UNITS for _, unit in parts):
+    parts = re.findall(rf"{_TIME}\s*([a-z]*)", text.strip().lower())
+    rebuilt = re.fullmatch(rf"(?:{_TIME}\s*[a-z]*\s*)+", text.strip().lower())
+    is_known = bool(parts) and rebuilt is not None and all(unit in _SECOND_UNITS for _, unit in parts)
+    seconds = sum(float(number) * _SECOND_UNITS[unit] for number, unit in parts) if is_known else math.inf
+    if seconds == math.inf:
         raise UsageError(f"{text!r} is not a duration", "write it as 90s, 10m or 1h30m")
-    return sum(float(number) * _SECOND_UNITS[unit] for number, unit in parts)
+    return seconds
 
 
 def parse_share(text: str) -> float:

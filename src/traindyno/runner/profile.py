@@ -6,6 +6,9 @@ from traindyno.core.base import Record
 from traindyno.core.errors import UsageError
 from traindyno.core.outcomes import Outcome
 
+MAY_BE_BELOW_ZERO = ("drift_percent", "depth_gain")
+MAY_BE_ENDLESS = ("hot_after_seconds", "bandwidth")
+
 
 class Profile(Record, frozen=True):
     """What is simulated. Bytes and seconds; `limit` is the largest batch that fits, `noise` a relative spread.
@@ -85,7 +88,28 @@ def parse_profile(text: str) -> Profile:
             ) from None
     profile = Profile(**values, fail=tuple(failures))  # type: ignore[arg-type]
     _check_links(profile)
+    _check_numbers(profile)
     return profile
+
+
+def _check_numbers(profile: Profile) -> None:
+    """Times, bytes and counts that no device could have."""
+    counts = min(profile.limit, profile.cpus, profile.examples)
+    numbers = {name: value for name in Profile.__struct_fields__ if isinstance(value := getattr(profile, name), float)}
+    wrong = [name for name, value in numbers.items() if not _may_be(name, value)]
+    if counts < 1 or wrong:
+        told = f"{wrong[0]}={numbers[wrong[0]]:g}" if wrong else "a limit, CPUs or examples below 1"
+        raise UsageError(
+            f"{told} is of no device",
+            "limit, cpus and examples start at 1; all others have an end, and only "
+            f"{' and '.join(MAY_BE_BELOW_ZERO)} may be below 0",
+        )
+
+
+def _may_be(name: str, value: float) -> bool:
+    return (value >= 0 or name in MAY_BE_BELOW_ZERO) and (
+        math.isfinite(value) or (value > 0 and name in MAY_BE_ENDLESS)
+    )
 
 
 def _check_links(profile: Profile) -> None:

@@ -57,7 +57,8 @@ class MaxBatchSearch:
 
     `limit` bounds the sizes tried, and so does the length of the data once a trial has told it. A trial that fails for
     another reason than memory or time counts as "does not run" at its size if some smaller one ran; otherwise
-    nothing can be learnt and the search ends. Sizes are tried at most once with the margin and once without.
+    nothing can be learnt and the search ends. Sizes are tried at most once with the margin and once without. A
+    `tolerance` of nothing is `exact`.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class MaxBatchSearch:
     ) -> None:
         self._template = template
         self._tolerance = tolerance
-        self._exact = exact
+        self._exact = exact or tolerance == 0
         self._limit = LARGEST_ACCEPTED if limit is None else limit
         self._margin = margin
         self._smallest = smallest

@@ -3,6 +3,7 @@
 import errno
 import re
 
+from traindyno.analysis.probes import MOST_WORKERS
 from traindyno.core.base import Record
 from traindyno.core.errors import TraindynoError
 from traindyno.core.outcomes import REMEDIES, Outcome
@@ -15,6 +16,7 @@ from traindyno.worker.errors import (
     DoesNotApplyError,
     LargerThanDataError,
     NothingToLoadError,
+    NotSharedError,
     RankFailedError,
 )
 from traindyno.worker.loader_errors import loader_outcome, loader_remedy, worker_error
@@ -118,6 +120,8 @@ def failure_of(error: BaseException, device: Device | None, phase: str) -> Failu
         details |= {"code": "larger_than_data", "examples_in_data": str(error.examples)}
     if isinstance(error, DoesNotApplyError | CompileFailedError):
         details["code"] = "compile_failed" if isinstance(error, CompileFailedError) else "does_not_apply"
+    if isinstance(error, NotSharedError):
+        details[MOST_WORKERS] = "1"
     if isinstance(error, NothingToLoadError):
         details["code"] = "nothing_to_load"
     cause = cause_of(error)

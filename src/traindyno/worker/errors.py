@@ -16,6 +16,10 @@ class DoesNotApplyError(TraindynoError):
     """A setting cannot be used with this model, optimiser or batch. Trials with other settings can go on."""
 
 
+class NotSharedError(DoesNotApplyError):
+    """Workers do not share a stream out: more than one of them deliver its examples several times."""
+
+
 class CompileFailedError(TraindynoError):
     """torch.compile could not make anything of the model. Trials without it can go on."""
 

@@ -2,17 +2,20 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 from torch import nn
 
-from traindyno.core.records import Settings, WorkloadSpec
+from traindyno.core.records import Budget, Settings, WorkloadSpec
 from traindyno.worker.data.stopwatch import Stopwatch
 from traindyno.worker.devices import CpuDevice
 from traindyno.worker.job import Job, build_job
-from traindyno.worker.knobs.layout import laid_out, lay_out_model
+from traindyno.worker.kinds.speed import measure_speed
+from traindyno.worker.knobs.layout import has_images, laid_out, lay_out_model
 from traindyno.worker.own_loading import OwnLoading
 from traindyno.worker.steps import make_fed_step
+from worker.counted_device import SilentChannel
 from worker.data.tiny_sets import write_folder
 from worker.knobs.benches import bench_of, losses_of, spec_of
 from worker.knobs.small_jobs import batch
@@ -71,3 +74,25 @@ def test_weights_of_five_dimensions_are_left_alone() -> None:
     model = nn.Conv3d(2, 2, 3)
     lay_out_model(model, CHANNELS_LAST)
     assert model.weight.is_contiguous()
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "has"),
+    [
+        (nn.Linear(6, 2), torch.zeros(4, 6), False),
+        (nn.Embedding(6, 2), {"tokens": torch.zeros(4, 6, 1, 1, dtype=torch.int64)}, False),
+        (nn.Conv3d(2, 2, 3), torch.zeros(1, 2, 4, 4, 4), False),
+        (nn.Linear(6, 2), {"text": torch.zeros(4, 6), "pictures": [torch.zeros(4, 3, 2, 2)]}, True),
+        (nn.Sequential(nn.Unflatten(1, (1, 3)), nn.Conv2d(1, 1, 1)), torch.zeros(4, 3, 2), True),
+    ],
+)
+def test_there_is_something_to_lay_out_where_an_input_or_a_weight_has_four_dimensions(
+    model: nn.Module, batch: object, has: bool
+) -> None:
+    assert has_images(model, batch) is has
+
+
+@pytest.mark.parametrize(("job", "has"), [("perceptron", False), ("own_loss", True)])
+def test_a_trial_tells_it(job: str, has: bool) -> None:
+    spec = msgspec.structs.replace(spec_of(job), kind="speed", budget=Budget(seconds=0.01))
+    assert measure_speed(spec, CpuDevice(), SilentChannel()).has_images is has

@@ -8,6 +8,7 @@ from traindyno.analysis.find.attempts import UNPROVED, UNSHOWN, left_out_again, 
 from traindyno.analysis.find.choice import Choice, choose, setup_of
 from traindyno.analysis.find.findings import Findings
 from traindyno.analysis.find.forecast import epoch_edge
+from traindyno.analysis.find.grounds import grounds_of
 from traindyno.analysis.find.offers import offers
 from traindyno.analysis.find.rounds import failures
 from traindyno.analysis.find.steadiness import ran_steadily
@@ -89,12 +90,15 @@ def _attempts(findings: Findings, choice: Choice) -> tuple[Attempt, ...]:
 
 
 def _told(choice: Choice, request: FindRequest, findings: Findings) -> Choice:
-    """Every finalist with what its batch asks of the learning rate, and whether all trials of it were steady."""
+    """Every finalist with what its batch asks of the learning rate, whether all trials of it were steady, and what its
+    changes rest on.
+    """
     records = [record for _, record in findings.log]
 
     def told(found: Finalist) -> Finalist:
         rated = with_rate(found, request, findings.noise_scale)
-        return msgspec.structs.replace(rated, steady=ran_steadily(records, setup_of(found)))
+        steady, grounds = ran_steadily(records, setup_of(found)), grounds_of(findings, found)
+        return msgspec.structs.replace(rated, steady=steady, rests_on=grounds)
 
     return msgspec.structs.replace(
         choice,

@@ -6,6 +6,7 @@ from traindyno.analysis.find.rates import rate_of, resident_of
 from traindyno.analysis.find.rounds import Entry
 from traindyno.analysis.intervals import median
 from traindyno.analysis.noise_scale import NoiseEstimate
+from traindyno.analysis.probes import MOST_WORKERS
 from traindyno.analysis.sustained import Rate
 from traindyno.analysis.switch_candidates import Candidate
 from traindyno.analysis.switch_findings import Tried
@@ -83,6 +84,20 @@ class Findings:
         """How many there are, once a trial has told."""
         told = [record.measurement for _, record in self.log if record.measurement is not None]
         return next((each.examples_in_data for each in told if each.examples_in_data is not None), None)
+
+    def most_workers(self, data: str) -> int | None:
+        """How many workers may share a source, where a trial was refused for having more."""
+        failures = (record.failure for _, record in self.log if record.spec.workload.data == data)
+        told = (each.details.get(MOST_WORKERS) for each in failures if each is not None)
+        return min((int(each) for each in told if each is not None), default=None)
+
+    @property
+    def may_lay_out(self) -> bool:
+        """Whether an input or a weight has four dimensions, as far as a trial has told: a memory format is about
+        these.
+        """
+        told = (record.measurement for _, record in self.log)
+        return not any(each is not None and each.has_images is False for each in told)
 
     @property
     def noise_scale(self) -> float | None:

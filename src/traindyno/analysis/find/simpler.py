@@ -60,7 +60,8 @@ def _fewer_workers(findings: Findings) -> Iterator[Simpler]:
     best = estimates[-1].seconds
     fewest = next(each.num_workers for each in estimates if each.seconds * NEAR_EQUAL <= best)
     if not alike(fewest, workers) and workers - fewest >= WORTH_SAVING * findings.usable_cpus:
-        settings = msgspec.structs.replace(held.settings, num_workers=fewest)
+        stay = held.settings.persistent_workers if fewest else findings.baseline.settings.persistent_workers
+        settings = msgspec.structs.replace(held.settings, num_workers=fewest, persistent_workers=stay)
         words = f"with {fewest} worker{'' if fewest == 1 else 's'}"
         yield words, Setup(data=held.data, settings=settings), None
 

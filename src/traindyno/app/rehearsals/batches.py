@@ -22,7 +22,9 @@ def rehearse_max_batch(request: MaxBatchRequest) -> Rehearsal:
     )
     expected = expected_trials(search) * len(request.workloads)
     lines = [f"model: {workload.model} ({workload.mode})" for workload in request.workloads]
-    closeness = "to the unit" if request.exact else f"to within {request.tolerance:.1%} of the limit"
+    closeness = (
+        "to the unit" if request.exact or not request.tolerance else f"to within {request.tolerance:.1%} of the limit"
+    )
     lines.append(f"each probe: {STEPS} steps in a fresh process, {closeness}")
     return rehearsal("max-batch", bench, expected, START_SECONDS * 4, lines)
 

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from traindyno.cli.output import Output, output_options, report_option
-from traindyno.cli.parameters import DURATION, MEASURING, MEMORY
+from traindyno.cli.parameters import BUDGET, MEASURING, MEMORY, Finite
 
 _LIMITS = {
     "device": "device",
@@ -28,7 +28,7 @@ _LIMITS = {
 )  # fmt: skip
 @click.option("--arm", "arms", multiple=True, metavar="VALUE", help="Prove the best of this arm; may be repeated.")
 @click.option(
-    "--minimum-gain", type=click.FloatRange(0), metavar="GAIN",
+    "--minimum-gain", type=Finite(0), metavar="GAIN",
     help="What a change must gain to be worth having; not once it is decided. [default: as the round's file says]",
 )  # fmt: skip
 @click.option("--despite-checks", is_flag=True, help="Go on although checks of the round have failed.")
@@ -38,7 +38,7 @@ _LIMITS = {
     help="Run it with so many processes here, which share the CPUs.",
 )  # fmt: skip
 @click.option("--device", metavar="DEVICE", help="cuda, cuda:1 or cpu. [default: as the round]")
-@click.option("--time-budget", type=DURATION, metavar="TIME", help="Stop after this long; the same command goes on.")
+@click.option("--time-budget", type=BUDGET, metavar="TIME", help="Stop after this long; the same command goes on.")
 @click.option("--memory-limit", type=MEMORY, metavar="BYTES", help="Memory a run may take. [default: as the round]")
 @click.option("--step-timeout", type=MEASURING, metavar="TIME", help="A step that takes longer is a hang.")
 @click.option("--trial-timeout", type=MEASURING, metavar="TIME", help="Limit of one run. [default: as the round]")

@@ -20,6 +20,8 @@ class Finalist(Record, frozen=True):
 
     Where the gradients' noise scale is known, `examples_needed` says how many times the baseline's examples the same
     loss takes at this batch, and `learning_gain` how many times as fast that makes it there. Both are predicted.
+
+    `rests_on` says of each change, by its name, what speaks for it: a trial, the simulation or a rule.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Finalist(Record, frozen=True):
     learning_gain: float | None = None
     learning_gain_ci95: Interval | None = None
     steady: bool = True
+    rests_on: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
 
     @property
     def worth(self) -> float:

@@ -38,6 +38,7 @@ LEARNING_COLUMNS = (
 )
 UNSTEADY, UNSTEADY_WORDS = "(!)", "(!) a trial of it did not become steady, or two of them disagree"
 """Beside a rate, and below the table."""
+GROUNDS_WORDS = "run: end to end, beside what was held; pairs: of steps that take turns; rule: not tried by itself"
 SPENT_COLUMNS = (
     Column(heading="part of the search", right=False),
     Column(heading="trials"),
@@ -64,7 +65,7 @@ def finalists_table(answer: FindAnswer) -> tuple[Table, ...]:
 
 
 def changes_table(answer: FindAnswer) -> tuple[Table, ...]:
-    """What to change, and the same for the other batch where it differs from that."""
+    """What to change and what speaks for it, and the same for the other batch where it differs from that."""
     other = other_batch(answer)
     ways = [answer.recommended, *([] if other is None else [other.finalist])]
     changed = {name for way in ways for name in way.changes}
@@ -72,8 +73,13 @@ def changes_table(answer: FindAnswer) -> tuple[Table, ...]:
     compared = "baseline → recommended" if is_gain(answer) else "baseline"
     columns = [Column(heading="setting", right=False), Column(heading=compared, right=False)]
     columns += [] if other is None else [Column(heading=other.label, right=False)]
-    rows = tuple(_change_row(answer, name, None if other is None else other.finalist) for name in names)
-    return (Table(columns=tuple(columns), rows=rows, title="What changes"),) if names else ()
+    told = any(way.rests_on for way in ways)
+    columns += [Column(heading="rests on", right=False)] if told else []
+    cells = [_change_cells(answer, name, None if other is None else other.finalist) for name in names]
+    grounds = [(_grounds(ways, name),) if told else () for name in names]
+    rows = tuple(Row(cells=(*each, *words)) for each, words in zip(cells, grounds, strict=True))
+    legend = (GROUNDS_WORDS,) if told else ()
+    return (Table(columns=tuple(columns), rows=rows, title="What changes", legend=legend),) if names else ()
 
 
 def spent_table(answer: FindAnswer) -> tuple[Table, ...]:
@@ -159,13 +165,18 @@ def _processes(number: int) -> str:
     return "a single process" if number == 1 else f"{count(number)} processes"
 
 
-def _change_row(answer: FindAnswer, name: str, other: Finalist | None) -> Row:
+def _change_cells(answer: FindAnswer, name: str, other: Finalist | None) -> tuple[str, ...]:
     before, after = value_of(answer.baseline, name), value_of(answer.recommended, name)
     cells = [one_line(name), setting_of(answer.baseline, name)]
     cells[1] += "" if before == after else f" → {setting_of(answer.recommended, name)}"
     if other is not None:
         cells.append("" if value_of(other, name) == after else setting_of(other, name))
-    return Row(cells=tuple(cells))
+    return tuple(cells)
+
+
+def _grounds(ways: list[Finalist], name: str) -> str:
+    """Of the first way that changes it; an answer from before these were told says nothing."""
+    return next((one_line(way.rests_on.get(name, ""), 200) for way in ways if name in way.changes), "")
 
 
 def _spent_row(part: TimeSpent, whole: float) -> Row:

@@ -11,8 +11,8 @@ from traindyno.core.setups import Setup
 
 class Goal(Record, frozen=True):
     """`keep` names what must not change. `batch_range` are the ends for a free batch, `also` other sources of the same
-    examples, `decoders` those that run here, `candidates` the switches. `prepare` is a source that has yet to be made,
-    unless it `is_prepared`.
+    examples, of which `pixels` need not be decoded, `decoders` those that run here, `candidates` the switches.
+    `prepare` is a source that has yet to be made, unless it `is_prepared`.
 
     Of the memory `margin` is held back. Without `budget_seconds` the search takes the time it needs; `budgets` are for
     what was left of it when it was gone on with.
@@ -26,6 +26,7 @@ class Goal(Record, frozen=True):
     candidates: tuple[Candidate, ...] = ()
     decoders: tuple[Decoder, ...] = ()
     also: tuple[str, ...] = ()
+    pixels: tuple[str, ...] = ()
     prepare: str | None = None
     is_prepared: bool = False
     keep: tuple[str, ...] = ()

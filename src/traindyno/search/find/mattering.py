@@ -23,6 +23,8 @@ def cannot_matter(candidate: Candidate, hunt: Hunt) -> str | None:
         return f"launching the baseline's kernels would take {format_percent(share, 0)} of the step"
     if candidate.switch == "tf32" and hunt.findings.held.settings.precision != "fp32":
         return "products of lower precision do not use TF32"
+    if candidate.switch == "memory_format" and not hunt.findings.may_lay_out:
+        return "neither an input nor a weight has four dimensions"
     if candidate.switch == "pin_memory" and not hunt.trials.has_data:
         return "there is nothing to load"
     return _takes_too_long(candidate, hunt)

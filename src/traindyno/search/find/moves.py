@@ -88,7 +88,7 @@ class StepSearch:
     @property
     def first_look_seconds(self) -> float:
         """What the partners' pair and their losses take, as long as nothing was tried; they may gain most of all."""
-        together = partners(self._goal) if self._left is None else ()
+        together = self._together() if self._left is None else ()
         if not together:
             return 0.0
         return self._purse.prices.cost("pair") + self._costs.losses_seconds(
@@ -99,7 +99,8 @@ class StepSearch:
         """Try what is left. Once training waits for its data, they come first, and the rest is for another time."""
         if self._left is None:
             self._left = one_by_one(self._goal)
-            if not any(self._is_held(partner) for partner in partners(self._goal)):
+            together = self._together()
+            if len(together) > 1 and not any(self._is_held(partner) for partner in together):
                 yield from self._add_together()
                 yield from self._add_older_precision()
         self._take_up_again()
@@ -117,6 +118,8 @@ class StepSearch:
                 self._findings.attempts.append(not_tried("step", candidate.name, why))
             elif self._affords((candidate,)):
                 yield from self._add((candidate,))
+                if self._together() == (candidate,):
+                    yield from self._add_older_precision()
             else:
                 self._findings.attempts.append(self._out_of_time((candidate,)))
                 self._too_long[candidate] = self._findings.held
@@ -167,11 +170,14 @@ class StepSearch:
     def _partners(self) -> tuple[Candidate, ...]:
         """With the precision that is held, if that is the older one."""
         is_older = self._findings.held.settings.precision == OLDER_PRECISION
-        return partners(self._goal, OLDER_PRECISION if is_older else PRECISION)
+        return self._together(OLDER_PRECISION if is_older else PRECISION)
+
+    def _together(self, precision: str = PRECISION) -> tuple[Candidate, ...]:
+        return partners(self._goal, precision, may_lay_out=self._findings.may_lay_out)
 
     def _add_older_precision(self) -> Trying[None]:
         """Where lower precision gained nothing although launching is not the limit, the GPU may not know that one."""
-        together = partners(self._goal, OLDER_PRECISION)
+        together = self._together(OLDER_PRECISION)
         tried = any(record.spec.settings.precision == PRECISION for _, record in self._findings.log)
         held = self._findings.held.settings.precision
         if not together or not tried or held in (PRECISION, OLDER_PRECISION):
@@ -180,7 +186,7 @@ class StepSearch:
             return
         if not self._affords(together):
             self._findings.attempts.append(self._out_of_time(together))
-        elif (yield from self._add(together)):
+        elif (yield from self._add(together)) and len(together) > 1:
             yield from self._without(together[-1])
 
     def _add_together(self) -> Trying[None]:

@@ -24,11 +24,15 @@ Not compiled, fp16 was faster on an H200 by a quarter (ResNet-50, batch 256, cha
 """
 
 
-def partners(goal: Goal, precision: str = PRECISION) -> tuple[Candidate, ...]:
-    """The switches to begin with together; nothing where there are not two."""
+def partners(goal: Goal, precision: str = PRECISION, *, may_lay_out: bool = True) -> tuple[Candidate, ...]:
+    """The switches to begin with together; precision alone where there is nothing to lay out, and nothing where one of
+    them is kept.
+    """
     values = dict(zip(TOGETHER, (precision, "channels_last"), strict=True))
     found = tuple(candidate for candidate in _usable(goal) if values.get(candidate.switch) == candidate.value)
-    return found if goal.on_gpu and len(found) == len(TOGETHER) else ()
+    if not goal.on_gpu or len(found) != len(TOGETHER):
+        return ()
+    return found if may_lay_out else tuple(each for each in found if each.switch == "precision")
 
 
 def one_by_one(goal: Goal) -> list[Candidate]:

@@ -26,9 +26,10 @@ class Ways:
             yield from (each for each in ways if each.settings.decoder != GPU_DECODER or self.is_probed(each))
 
     def sources(self, setup: Setup) -> Iterator[Setup]:
+        """Other sources; from one that holds pixels with the decoder of the baseline, which has nothing to do there."""
         if self._goal.may_change("data"):
             others = (source for source in self._goal.also if source != setup.data)
-            yield from (self.pinned(msgspec.structs.replace(setup, data=source)) for source in others)
+            yield from (self.pinned(self._from(source, setup)) for source in others)
 
     def pinned(self, setup: Setup) -> Setup:
         """Pinned, where it is known that this makes the copy to the device shorter: a loader is tried as it would be
@@ -47,8 +48,7 @@ class Ways:
         held, goal = self._findings.held, self._goal
         if goal.prepare in (None, held.data) or not goal.may_change("data"):
             return None
-        plain = {"decoder": goal.baseline.settings.decoder}
-        prepared = self.pinned(changed(msgspec.structs.replace(held, data=goal.prepare), plain))
+        prepared = self.pinned(self._with_own_decoder(msgspec.structs.replace(held, data=goal.prepare)))
         return prepared if self._findings.is_usable(supplier_of(prepared)) else None
 
     def is_probed(self, setup: Setup) -> bool:
@@ -56,8 +56,17 @@ class Ways:
         supplier = supplier_of(setup)
         return supplier in self._findings.probes and self._findings.is_usable(supplier)
 
+    def _from(self, source: str, setup: Setup) -> Setup:
+        moved = msgspec.structs.replace(setup, data=source)
+        return self._with_own_decoder(moved) if source in self._goal.pixels else moved
+
+    def _with_own_decoder(self, setup: Setup) -> Setup:
+        return changed(setup, {"decoder": self._goal.baseline.settings.decoder})
+
     def _decodes(self, setup: Setup) -> bool:
         """Whether a decoder has anything to do with this source, as far as it is known."""
+        if setup.data in self._goal.pixels:
+            return False
         probes, own = self._findings.probes, supplier_of(self._findings.baseline)
         alike = (probe for supplier, probe in probes.items() if supplier[0] == setup.data)
         probe = next(alike, probes.get(own))

@@ -4,6 +4,7 @@ from traindyno.analysis.find.attempts import (
     FAR_FASTER,
     UNCOMPARED,
     fewer_suffice,
+    not_tried,
     out_of_time,
     tried_end_to_end,
     uncompared,
@@ -22,6 +23,7 @@ from traindyno.analysis.worker_choice import NextCount, choose_count, fewest_wor
 from traindyno.core.records import TrialRecord
 from traindyno.core.settings_file import SYNTHETIC
 from traindyno.core.setups import Setup
+from traindyno.core.units import count_of
 from traindyno.search.find.giving_up import step_back
 from traindyno.search.find.goal import Goal
 from traindyno.search.find.hunt import Hunt
@@ -45,11 +47,13 @@ def allowed_counts(goal: Goal, findings: Findings, setup: Setup) -> tuple[int, .
         if supplier_of(other) == supplier_of(setup) and all(record.measurement is None for record in records)
     }
     counts = _counts(goal, setup) if goal.may_change("num_workers") else (own_workers(goal),)
+    most = findings.most_workers(setup.data)
     batch_bytes = None if parts is None else parts.batch_bytes
     return tuple(
         count
         for count in counts
         if count not in broken
+        and (most is None or count <= most)
         and refuse_loader(changed(setup, {"num_workers": count}).settings, batch_bytes, room) is None
     )
 
@@ -171,6 +175,7 @@ class WorkerTrials:
         record = yield Wanted(spec=self._trials.loader_alone(setup), reason=reason)
         if record.measurement is not None:
             self._findings.loads.setdefault(supplier_of(setup), []).append(record)
+        self._note_limit(setup)
 
     def _feed(self, setup: Setup, why: str) -> Trying[None]:
         """Hold what is faster than what is held."""
@@ -183,6 +188,13 @@ class WorkerTrials:
             self._judge_uncompared()
         else:
             self._judge(setup, record)
+        self._note_limit(setup)
+
+    def _note_limit(self, setup: Setup) -> None:
+        """Say once that more workers are not tried, where a trial was refused for having them."""
+        if (most := self._findings.most_workers(setup.data)) is not None:
+            change = f"more than {count_of(most, 'worker')}"
+            self._findings.note_untried(not_tried("data", change, "they do not share the data out"))
 
     def _judge(self, setup: Setup, record: TrialRecord) -> None:
         """Write down what a run says; what was said of its supplier while it had not run no longer counts."""

@@ -15,7 +15,7 @@ from traindyno.worker.data.loading import Endless, start_loader
 from traindyno.worker.data.ready import ready_batches
 from traindyno.worker.data.sharing import not_shared
 from traindyno.worker.data.worker_faults import GRACE_SECONDS, exit_code_behind
-from traindyno.worker.errors import DataError, DoesNotApplyError
+from traindyno.worker.errors import DataError, NotSharedError
 
 Clock = Callable[[], float]
 
@@ -73,7 +73,7 @@ class Flow:
             raise TraindynoError(
                 f"the {self._endless.what} ended, although it should go on", "let its __len__ tell the true length"
             ) from None
-        except DoesNotApplyError:
+        except NotSharedError:
             raise not_shared(self._endless.loader.num_workers) from None
         except Exception as error:
             raise DataError(f"reading from the {self._endless.what} failed") from error

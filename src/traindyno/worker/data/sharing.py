@@ -7,7 +7,7 @@ import torch
 from torch.utils.data import get_worker_info
 
 from traindyno.worker.batches import tensors_in
-from traindyno.worker.errors import DoesNotApplyError
+from traindyno.worker.errors import NotSharedError
 
 LOOKED_AT = 1 << 14
 """Numbers of each tensor of a batch, from all over it: many begin with the same padding."""
@@ -37,9 +37,9 @@ class Sharing:
             raise not_shared(self._workers)
 
 
-def not_shared(workers: int) -> DoesNotApplyError:
+def not_shared(workers: int) -> NotSharedError:
     """What a stream's user is told, and can do."""
-    return DoesNotApplyError(
+    return NotSharedError(
         f"each of the {workers} workers delivers all examples of the stream, which is not shared out among them",
         "let its __iter__ take the share of torch.utils.data.get_worker_info(), or worker_init_fn divide it; "
         "as it is, use no more than one worker",

@@ -10,7 +10,7 @@ from traindyno.worker.channel import Channel
 from traindyno.worker.devices import Device
 from traindyno.worker.flow_timing import DEFAULT_SECONDS
 from traindyno.worker.job import Job
-from traindyno.worker.knobs.layout import laid_out
+from traindyno.worker.knobs.layout import has_images, laid_out
 from traindyno.worker.later_steps import with_one_optimizer
 from traindyno.worker.steps import Step, make_step
 from traindyno.worker.timing import Timing, time_steps
@@ -20,12 +20,13 @@ RESIDENT_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Bench:
-    """A workload on its device, ready for the first step."""
+    """A workload on its device, ready for the first step. `has_images` says whether a memory format can matter."""
 
     job: Job
     batch: Any
     step: Step
     start_up_seconds: float
+    has_images: bool
 
 
 def set_up(spec: TrialSpec, device: Device, channel: Channel, *, one_optimizer: bool = False) -> Bench:
@@ -45,7 +46,13 @@ def furnish(spec: TrialSpec, job: Job, device: Device, channel: Channel, start: 
     batch = laid_out(job.batch(spec.settings.batch_size, device.torch_device, spec.seed), spec.settings)
     step = make_step(job, batch, spec.workload, spec.settings, device)
     device.synchronize()
-    return Bench(job=job, batch=batch, step=step, start_up_seconds=time.monotonic() - start)
+    return Bench(
+        job=job,
+        batch=batch,
+        step=step,
+        start_up_seconds=time.monotonic() - start,
+        has_images=has_images(job.model, batch),
+    )
 
 
 def time_resident(spec: TrialSpec, bench: Bench, device: Device, channel: Channel) -> Timing:

@@ -61,7 +61,7 @@ def measure_feed(spec: TrialSpec, device: Device, channel: Channel) -> Measureme
     looks_again = device.torch_device.type == "cpu"
     bench = set_up(spec, device, channel, one_optimizer=looks_again)
     job, set_up_seconds, resident = bench.job, bench.start_up_seconds, time_resident(spec, bench, device, channel)
-    step = bench.step if looks_again else None
+    step, has_images = bench.step if looks_again else None, bench.has_images
     del bench
     with skipping(spec) as skipped:
         feed = _from_loader if spec.feed.supply == "loader" else _from_cache
@@ -80,6 +80,7 @@ def measure_feed(spec: TrialSpec, device: Device, channel: Channel) -> Measureme
         first_step_seconds=resident.first_step_seconds,
         examples_in_data=job.examples_in_data,
         image_size=image_size_of(job.source),
+        has_images=has_images,
         loading=msgspec.structs.replace(
             fed.loading,
             resident_step_seconds=alone.step_seconds,

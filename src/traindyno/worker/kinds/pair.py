@@ -8,8 +8,9 @@ import msgspec
 
 from traindyno.core.records import Arm, Measurement, Pair, TrialSpec
 from traindyno.worker.channel import Channel
+from traindyno.worker.classify import failure_of
 from traindyno.worker.devices import Device
-from traindyno.worker.errors import ArmDiedError
+from traindyno.worker.errors import ArmDiedError, ArmFailedError, DoesNotApplyError
 from traindyno.worker.kinds.summary import measurement_of
 from traindyno.worker.pairing.life import die_like
 from traindyno.worker.pairing.messages import Ready
@@ -27,7 +28,9 @@ def measure_pair(spec: TrialSpec, device: Device, channel: Channel) -> Measureme
     baseline_spec = msgspec.structs.replace(spec, settings=spec.against, against=spec.settings)
     try:
         with _two_arms(baseline_spec, spec, channel) as (baseline, candidate):
-            baseline_ready, candidate_ready = baseline.get_ready(), candidate.get_ready()
+            baseline_ready = baseline.get_ready()
+            _check_layout(spec, baseline_ready)
+            candidate_ready = candidate.get_ready()
             channel.phase("turns")
             turns = take_turns(baseline.measure, candidate.measure, spec.budget)
     except ArmDiedError as death:
@@ -60,6 +63,18 @@ def _two_arms(
             arm.bury()
 
 
+def _check_layout(spec: TrialSpec, ready: Ready) -> None:
+    """Two arms that differ by their memory format alone are the same where there is nothing to lay out."""
+    assert spec.against is not None
+    like_baseline = msgspec.structs.replace(spec.settings, memory_format=spec.against.memory_format)
+    if ready.has_images is False and like_baseline == spec.against != spec.settings:
+        error = DoesNotApplyError(
+            "neither an input nor a weight has four dimensions, so that the memory format changes nothing",
+            "leave memory_format as it is",
+        )
+        raise ArmFailedError(failure_of(error, None, "candidate: model"))
+
+
 def _measurement_of_arm(side: int, spec: TrialSpec, device: Device, ready: Ready, turns: Turns) -> Measurement:
     """What the arm was, as if measured alone; the turns of both count from the same on."""
     told = [turn[side] for turn in turns.taken]
@@ -75,6 +90,7 @@ def _measurement_of_arm(side: int, spec: TrialSpec, device: Device, ready: Ready
         first_step_seconds=ready.first_step_seconds,
         memory=told[-1].memory,
         examples_in_data=ready.examples_in_data,
+        has_images=ready.has_images,
         loading=ready.loading,
         notes=ready.notes,
     )

@@ -41,6 +41,7 @@ def summarise(
         memory=memory,
         examples_in_data=bench.job.examples_in_data,
         image_size=image_size_of(bench.job.source),
+        has_images=bench.has_images,
         notes=bench.job.notes,
     )
 
@@ -60,6 +61,7 @@ def measurement_of(
     memory: Memory | None = None,
     examples_in_data: int | None = None,
     image_size: int | None = None,
+    has_images: bool | None = None,
     loading: Loading | None = None,
     anatomy: Anatomy | None = None,
     fed: bool = False,
@@ -90,6 +92,7 @@ def measurement_of(
         loss=loss,
         examples_in_data=examples_in_data,
         image_size=image_size,
+        has_images=has_images,
         loading=loading,
         anatomy=anatomy,
         notes=tuple(notes),

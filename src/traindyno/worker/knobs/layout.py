@@ -24,7 +24,16 @@ def laid_out(batch: Any, settings: Settings) -> Any:
     return map_leaves(_channels_last, batch)
 
 
+def has_images(model: nn.Module, batch: Any) -> bool:
+    """Whether there is anything that this layout is about: an input or a weight with four dimensions."""
+    found: list[bool] = []
+    map_leaves(lambda leaf: found.append(_is_image(leaf)), batch)
+    return any(found) or any(map(_is_image, (*model.parameters(), *model.buffers())))
+
+
 def _channels_last(leaf: Any) -> Any:
-    if isinstance(leaf, torch.Tensor) and leaf.dim() == 4 and leaf.is_floating_point():
-        return leaf.contiguous(memory_format=torch.channels_last)
-    return leaf
+    return leaf.contiguous(memory_format=torch.channels_last) if _is_image(leaf) else leaf
+
+
+def _is_image(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and leaf.dim() == 4 and leaf.is_floating_point()

@@ -32,6 +32,7 @@ class Readied:
     step: Step
     start_up_seconds: float
     loading: Loading | None = None
+    has_images: bool | None = None
 
 
 def serve(spec: TrialSpec, channel: ArmChannel, commands: int) -> int:
@@ -73,6 +74,7 @@ def _warm_up(readied: Readied, device: Device, channel: ArmChannel) -> tuple[Rea
         warm_up=Block(steps=channel.steps_done - 1, seconds=seconds),
         examples_in_data=readied.job.examples_in_data,
         loading=readied.loading,
+        has_images=readied.has_images,
         notes=tuple(readied.job.notes),
     )
     return ready, timing.blocks[-1].steps
@@ -83,7 +85,9 @@ def _readied(spec: TrialSpec, device: Device, channel: ArmChannel) -> Iterator[R
     assert spec.feed.supply != "loader", "the workers of an arm would go on while the other has the turn"
     if spec.feed.supply == "resident":
         bench = set_up(spec, device, channel)
-        yield Readied(job=bench.job, step=bench.step, start_up_seconds=bench.start_up_seconds)
+        yield Readied(
+            job=bench.job, step=bench.step, start_up_seconds=bench.start_up_seconds, has_images=bench.has_images
+        )
     else:
         with _fed(spec, device, channel) as fed:
             yield fed

@@ -18,6 +18,7 @@ class Ready(Record, frozen=True):
     warm_up: Block
     examples_in_data: int | None = None
     loading: Loading | None = None
+    has_images: bool | None = None
     notes: tuple[str, ...] = ()
 
 
