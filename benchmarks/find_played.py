@@ -46,9 +46,13 @@ def play(machine: Machine, minutes: float) -> dict[str, Any]:
         "confirmed": ours.confirmed or not ours.changes,
         "seconds": spent(history),
         "trials": len(history),
-        "found": {"data": ours.data, **ours.changes},
-        "best": {"data": WORKLOAD.data, **best.changes(Setup(data=WORKLOAD.data, settings=COMMON))},
+        "found": in_words(ours.changes),
+        "best": in_words(best.changes(Setup(data=WORKLOAD.data, settings=COMMON))),
     }
+
+
+def in_words(changes: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in changes.items())
 
 
 def searched(machine: Machine, minutes: float, tell: bool = False) -> tuple[FindAnswer, list[TrialRecord]]:

@@ -161,7 +161,7 @@ def test_a_layout_is_not_compared_where_nothing_has_four_dimensions(
     measured = runner.run(both, Watcher(), None).measurement
     assert measured is not None
     assert measured.has_images is False
-    assert processes_left_after_two_seconds() == []
+    assert processes_left() == []
 
 
 def test_the_next_pair_is_healthy(runner: LocalRunner) -> None:
