@@ -38,7 +38,7 @@ from traindyno.runner.protocol import Watcher
 from traindyno.runner.simulated import SimulatedRunner
 
 TOKEN = "0123456789abcdef"
-GENEROUS = 30.0
+GENEROUS = 120.0
 HEAD = MachineFacts(
     hostname="head", system="Linux", python="3.11", traindyno="1", torch="2.12", cpu_model="Fast", cpus_usable=8.0
 )

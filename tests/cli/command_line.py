@@ -12,6 +12,7 @@ from unittest import mock
 
 from traindyno.cli.main import main
 
+TESTS = str(Path(__file__).parents[1])
 COMMAND = [sys.executable, "-m", "traindyno"]
 TERMINAL = {"NO_COLOR": "1", "COLUMNS": "100"}
 
@@ -49,13 +50,40 @@ def run_apart(folder: Path, *arguments: str, timeout: float = 120) -> subprocess
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """Start a command in `folder`, in a process group of its own as under a shell."""
+    return _start(folder, [*COMMAND, *arguments], environment())
+
+
+def paused(folder: Path, trials: int, *arguments: str) -> subprocess.Popen[str]:
+    """The same, once so many simulated trials of its study have ended; the next waits until it is interrupted."""
+    process = _start_pausing(folder, "interrupted", trials, *arguments)
+    assert process.stderr is not None
+    ended = 0
+    while ended < trials:
+        line = process.stderr.readline()
+        assert line, "it ended too early"
+        ended += line.startswith("[")
+    return process
+
+
+def helped(folder: Path, trials: int, *arguments: str) -> subprocess.Popen[str]:
+    """The same, but its first simulated trial waits until other processes have ended so many of the study's."""
+    return _start_pausing(folder, "helped", trials, *arguments)
+
+
+def _start_pausing(folder: Path, how: str, trials: int, *arguments: str) -> subprocess.Popen[str]:
+    found = {"PYTHONPATH": os.pathsep.join(each for each in (TESTS, *sys.path) if each)}
+    command = [sys.executable, "-m", "cli.pausing", how, str(trials), *arguments]
+    return _start(folder, command, environment() | found)
+
+
+def _start(folder: Path, command: list[str], variables: dict[str, str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*COMMAND, *arguments],
+        command,
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=environment(),
+        env=variables,
         start_new_session=True,
     )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command_line import document, run, start
+from cli.command_line import document, paused, run
 
 SIMULATED = ("--runner", "simulated:examples=20000,least_steps=60", "--no-report")
 ACCURACY = ("accuracy", "--lr", "0.05@32", "--epochs", "2")
@@ -112,15 +112,11 @@ def test_a_rate_at_another_batch_than_those_compared_is_allowed(tmp_path: Path) 
 
 
 def test_interrupted_it_keeps_its_runs_and_goes_on_where_it_was(tmp_path: Path) -> None:
-    slow = ("--runner", "simulated:examples=20000,least_steps=60,sleep=0.3", "--no-report")
-    command = (*ACCURACY, *slow, "--name", "it", "--batch-size", "32,64", "--lr-rule", "linear", "--seeds", "4")
-    process = start(tmp_path, *command)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("[3/"):
-            break
+    simulated = ("--runner", "simulated:examples=20000,least_steps=60", "--no-report")
+    command = (*ACCURACY, *simulated, "--name", "it", "--batch-size", "32,64", "--lr-rule", "linear", "--seeds", "4")
+    process = paused(tmp_path, 3, *command)
     process.send_signal(signal.SIGINT)
-    printed, _ = process.communicate(timeout=60)
+    printed, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Accuracy by batch size" in printed
     finished = document(run(tmp_path, "resume", "it", "--json", "--no-report"))

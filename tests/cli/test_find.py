@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cli.command_line import document, run, start
-from cli.test_interruption import wait_for_trials
+from cli.command_line import document, paused, run
+from cli.pausing import interrupted_after
 from traindyno.core.keeping import KEEPABLE
 
 WORKLOAD = ("--model", "torchvision:resnet50", "--data", "folder:/data", "--batch-size", "256", "--workers", "4")
 FIND = ("find", *WORKLOAD, "--runner", "simulated", "--no-report")
-SLOW = ("find", *WORKLOAD, "--runner", "simulated:sleep=0.1", "--no-report", "--name", "it")
 
 
 def test_find_answers_in_the_documented_form(tmp_path: Path) -> None:
@@ -192,10 +191,9 @@ def test_data_without_a_model_is_not_taken_for_the_embedded_example(tmp_path: Pa
 
 
 def test_ctrl_c_ends_with_the_best_so_far_and_resuming_repeats_nothing(tmp_path: Path) -> None:
-    process = start(tmp_path, *SLOW, "--json")
-    wait_for_trials(process, 10)
+    process = paused(tmp_path, 10, *FIND, "--name", "it", "--json")
     os.killpg(process.pid, signal.SIGINT)
-    stdout, _ = process.communicate(timeout=30)
+    stdout, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     cut = json.loads(stdout)
     assert cut["answer"]["speedup"] >= 1
@@ -207,8 +205,9 @@ def test_ctrl_c_ends_with_the_best_so_far_and_resuming_repeats_nothing(tmp_path:
     assert resumed["answer"]["recommended"] == whole["answer"]["recommended"]
 
 
-def test_a_budget_that_ends_early_gives_the_best_so_far(tmp_path: Path) -> None:
-    completed = run(tmp_path, *SLOW, "--time-budget", "1s", "--json")
+def test_a_budget_that_ends_early_gives_the_best_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted_after(10, monkeypatch.setattr)
+    completed = run(tmp_path, *FIND, "--time-budget", "5s", "--json")
     content = document(completed)
     assert completed.returncode == 0
     assert content["answer"]["baseline"]["examples_per_second"] > 0

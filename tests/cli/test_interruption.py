@@ -8,8 +8,12 @@ import subprocess
 import time
 from pathlib import Path
 
-from cli.command_line import document, run, start
+import pytest
 
+from cli.command_line import document, paused, run, start
+from cli.pausing import interrupted_after
+
+SIMULATED = ("--runner", "simulated", "--no-report", "--name", "it")
 SLOW = ("--runner", "simulated:sleep=0.15", "--no-report", "--name", "it")
 FEW = ("--batch-size", "8,16,32,64", "--repeats", "3")
 
@@ -31,15 +35,14 @@ def finished_trials(folder: Path) -> list[tuple[int, int]]:
 
 
 def test_ctrl_c_keeps_everything_prints_the_answer_so_far_and_exits_with_130(tmp_path: Path) -> None:
-    process = start(tmp_path, "throughput", *FEW, *SLOW)
-    wait_for_trials(process, 4)
+    process = paused(tmp_path, 4, "throughput", *FEW, *SIMULATED)
     os.killpg(process.pid, signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=30)
+    stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Recommended: batch" in stdout
     assert "traindyno resume it" in stderr
     before = finished_trials(tmp_path)
-    assert len(before) >= 4
+    assert len(before) == 4
     resumed = run(tmp_path, "resume", "it", "--no-report")
     assert resumed.returncode == 0, resumed.stderr
     after = finished_trials(tmp_path)
@@ -49,10 +52,9 @@ def test_ctrl_c_keeps_everything_prints_the_answer_so_far_and_exits_with_130(tmp
 
 
 def test_a_study_that_was_cut_ends_like_one_that_was_not(tmp_path: Path) -> None:
-    process = start(tmp_path, "throughput", *FEW, *SLOW)
-    wait_for_trials(process, 3)
+    process = paused(tmp_path, 3, "throughput", *FEW, *SIMULATED)
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     run(tmp_path, "resume", "it", "--no-report")
     whole = tmp_path / "whole"
     whole.mkdir()
@@ -72,7 +74,7 @@ def test_kill_9_at_any_moment_loses_no_finished_trial(tmp_path: Path) -> None:
         done_before, done = done, ledger_trials(tmp_path)
         assert done[: len(done_before)] == done_before
         process = start(tmp_path, "resume", "it", "--no-report")
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert process.returncode == 0
     final = ledger_trials(tmp_path)
     assert final[: len(done)] == done
@@ -87,8 +89,9 @@ def ledger_trials(folder: Path) -> list[tuple[int, int]]:
         return [(record.batch_size, record.spec.repeat) for record in ledger.trials(ledger.study("it").id)]
 
 
-def test_a_budget_that_ends_early_gives_the_answer_so_far(tmp_path: Path) -> None:
-    completed = run(tmp_path, "throughput", *SLOW, "--time-budget", "3s", "--json")
+def test_a_budget_that_ends_early_gives_the_answer_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted_after(2, monkeypatch.setattr)
+    completed = run(tmp_path, "throughput", *SIMULATED, "--time-budget", "3s", "--json")
     content = document(completed)
     assert completed.returncode == 0
     assert content["state"] == "interrupted"
@@ -103,26 +106,24 @@ def test_a_budget_that_ends_before_any_result_exits_with_124(tmp_path: Path) -> 
 
 
 def test_a_study_that_is_running_cannot_be_resumed_beside_itself(tmp_path: Path) -> None:
-    process = start(tmp_path, "throughput", *SLOW)
-    wait_for_trials(process, 1)
+    process = paused(tmp_path, 1, "throughput", *SIMULATED)
     completed = run(tmp_path, "resume", "it", "--no-report")
     assert completed.returncode != 0
     assert "error:" in completed.stderr
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
 
 
 def test_code_from_a_file_must_be_named_again_and_be_the_same(tmp_path: Path) -> None:
     job = tmp_path / "job.py"
     job.write_text("from torch import nn\ndef build():\n    return nn.Linear(4, 2)\n")
-    slow = ("--model", "job.py:build", *SLOW)
-    process = start(tmp_path, "throughput", *slow)
-    wait_for_trials(process, 2)
+    command = ("throughput", "--model", "job.py:build", *SIMULATED)
+    process = paused(tmp_path, 2, *command)
     os.killpg(process.pid, signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=120)
     assert "traindyno resume it --model job.py:build" in stderr
     assert "hint: traindyno resume it --model job.py:build\n" in run(tmp_path, "show", "it").stderr
-    assert "`traindyno resume it --model job.py:build`" in run(tmp_path, "throughput", *slow).stderr
+    assert "`traindyno resume it --model job.py:build`" in run(tmp_path, *command).stderr
     unnamed = run(tmp_path, "resume", "it", "--no-report")
     assert unnamed.returncode == 2
     assert "--model job.py:build" in unnamed.stderr
@@ -142,7 +143,7 @@ def test_ctrl_c_before_any_result_exits_with_130_and_leaves_a_study_to_resume(tm
     assert process.stderr is not None
     next(line for line in process.stderr if "study it" in line)
     os.killpg(process.pid, signal.SIGINT)
-    stdout, _ = process.communicate(timeout=30)
+    stdout, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     assert json.loads(stdout)["error"]["hint"] == "traindyno resume it"
     assert state(tmp_path) == "interrupted"
@@ -153,8 +154,9 @@ def test_a_budget_that_ends_before_any_result_leaves_a_study_to_resume(tmp_path:
     assert state(tmp_path) == "interrupted"
 
 
-def test_what_is_shown_later_is_what_was_printed(tmp_path: Path) -> None:
-    printed = document(run(tmp_path, "throughput", *SLOW, "--time-budget", "3s", "--json"))
+def test_what_is_shown_later_is_what_was_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted_after(2, monkeypatch.setattr)
+    printed = document(run(tmp_path, "throughput", *SIMULATED, "--time-budget", "3s", "--json"))
     shown = document(run(tmp_path, "show", "it", "--json"))
     assert shown == printed
     assert shown["hint"] == "traindyno resume it"
@@ -163,10 +165,9 @@ def test_what_is_shown_later_is_what_was_printed(tmp_path: Path) -> None:
 def test_a_project_file_cannot_name_the_code_again(tmp_path: Path) -> None:
     job = tmp_path / "job.py"
     job.write_text("from torch import nn\ndef build():\n    return nn.Linear(4, 2)\n")
-    process = start(tmp_path, "throughput", "--model", "job.py:build", *FEW, *SLOW)
-    wait_for_trials(process, 2)
+    process = paused(tmp_path, 2, "throughput", "--model", "job.py:build", *FEW, *SIMULATED)
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     (tmp_path / "traindyno.toml").write_text('model = "job.py:build"\n')
     assert run(tmp_path, "resume", "it", "--no-report").returncode == 2
     assert run(tmp_path, "resume", "it", "--no-report", "--model", "job.py:build").returncode == 0

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command_line import document, run, start
-from cli.test_interruption import wait_for_trials
+from cli.command_line import document, paused, run
 
 DATA = ("--data", "folder:/data/train", "--runner", "simulated", "--no-report")
 FED = ("--model", "torchvision:resnet50", *DATA)
@@ -81,10 +80,9 @@ def test_two_loader_studies_are_compared_by_worker_count_and_two_of_stalls_are_n
 
 @pytest.mark.parametrize("command", [("loader", *FED, "--decoder", "pil", "--cpus", "2,4,8"), STALLS])
 def test_a_study_that_was_cut_goes_on_without_repeating_a_trial(tmp_path: Path, command: tuple[str, ...]) -> None:
-    process = start(tmp_path, *command, "--runner", "simulated:sleep=0.3", "--name", "it")
-    wait_for_trials(process, 2)
+    process = paused(tmp_path, 2, *command, "--runner", "simulated", "--name", "it")
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     assert process.returncode == 130
     resumed = run(tmp_path, "resume", "it", "--no-report", "--json")
     assert resumed.returncode == 0, resumed.stderr

@@ -5,8 +5,7 @@ import os
 import signal
 from pathlib import Path
 
-from cli.command_line import document, run, start
-from cli.test_interruption import wait_for_trials
+from cli.command_line import document, paused, run
 
 MODEL = ("--model", "torchvision:resnet50", "--batch-size", "256")
 SWITCHES = ("switches", *MODEL, "--runner", "simulated", "--no-report")
@@ -89,11 +88,10 @@ def test_an_unknown_switch_is_answered_with_those_there_are(tmp_path: Path) -> N
 
 
 def test_a_study_that_was_interrupted_is_resumed_without_repeating_a_trial(tmp_path: Path) -> None:
-    slow = ("switches", *MODEL, "--runner", "simulated:sleep=0.15", "--only", "precision", "--name", "s", "--no-report")
-    process = start(tmp_path, *slow)
-    wait_for_trials(process, 3)
+    command = ("switches", *MODEL, "--runner", "simulated", "--only", "precision", "--name", "s", "--no-report")
+    process = paused(tmp_path, 3, *command)
     os.killpg(process.pid, signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "traindyno resume s" in stderr
     resumed = document(run(tmp_path, "resume", "s", "--json"))

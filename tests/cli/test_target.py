@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command_line import document, run, start
+from cli.command_line import document, paused, run
 
 TARGET = ("target", "--model", "mlp:64", "--data", "digits:", "--value", "0.9", "--epochs", "30")
 RATE = ("--lr", "0.05@32")
@@ -146,13 +146,10 @@ def test_a_run_that_no_contender_ends_is_no_result(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_run_and_answers_with_it(tmp_path: Path) -> None:
-    slow = ("--runner", "simulated:sleep=0.2", "--no-report", "--name", "stopped")
-    process = start(tmp_path, *TARGET, *RATE, "--lr-rule", "none", *slow)
-    assert process.stderr is not None
-    while not process.stderr.readline().startswith("[8/"):
-        assert process.poll() is None
+    simulated = ("--runner", "simulated", "--no-report", "--name", "stopped")
+    process = paused(tmp_path, 8, *TARGET, *RATE, "--lr-rule", "none", *simulated)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "of 2" in output
     assert "batch 64" in run(tmp_path, "show", "stopped").stdout

@@ -171,12 +171,12 @@ def test_a_run_stopped_and_then_killed_learns_what_a_whole_one_does(tmp_path: Pa
     wanted = run(whole, *LONG, "--json", "-q")
     stopped = training(start(tmp_path, *LONG, "-v"))
     stopped.send_signal(signal.SIGINT)
-    printed, _ = stopped.communicate(timeout=60)
+    printed, _ = stopped.communicate(timeout=120)
     assert stopped.returncode == 130
     assert "Stopped after" in printed
     killed = training(start(tmp_path, "resume", "it", "--no-report", "-v"))
     killed.kill()
-    killed.communicate(timeout=60)
+    killed.communicate(timeout=120)
     resumed = run(tmp_path, "resume", "it", "--no-report", "--json", "-q")
     assert resumed.returncode == 0, resumed.stderr
     assert len(document(resumed)["answer"]["resumed_from"]) == 1

@@ -82,7 +82,7 @@ def trials(folder: Path) -> dict[str, TrialRecord]:
 
 def nobody_is_left(folder: Path) -> None:
     """Keeper, trials and loader workers all work in the study's folder, and end soon after their study was killed."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while (left := working_in(folder)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert left == []

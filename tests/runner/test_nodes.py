@@ -25,7 +25,7 @@ from traindyno.runner.nodes import NodesRunner
 from traindyno.runner.protocol import Deadlines, Runner, Watcher
 
 TOKEN = b"a secret of sixteen or more"
-GENEROUS = 20.0
+GENEROUS = 120.0
 
 
 def trial(*, nodes: int) -> TrialSpec:
@@ -194,7 +194,10 @@ def test_a_machine_that_falls_silent_is_lost_too(head: Head, monkeypatch: pytest
     assert "silent (node 1) was lost" in record.failure.message
 
 
-def test_what_the_captain_found_out_counts_more_than_that_a_machine_went(head: Head) -> None:
+def test_what_the_captain_found_out_counts_more_than_that_a_machine_went(
+    head: Head, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nodes, "CAPTAIN_SECONDS", GENEROUS)
     remote = Playing(seconds=GENEROUS)
     guest = Guest(head.door.address, remote)
     threading.Thread(target=lambda: (remote.running.wait(GENEROUS), guest.link.close())).start()
