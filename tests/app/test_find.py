@@ -247,6 +247,7 @@ def test_a_prepared_set_says_itself_whether_it_holds_pixels(tmp_path: Path) -> N
     also = tuple(f"prepared:{tmp_path / encoding}" for encoding in encodings)
     goal = find_goal(request(also=(*also, f"memory:{also[0]}", "memory:folder:/x")), has_data=True)
     assert goal.pixels == (also[0], f"memory:{also[0]}")
+    assert [len(find_goal(request(data=data), has_data=True).decoders) > 1 for data in also] == [False, True]
     simulated = find_goal(request(device="simulated", also=("prepared:/x",)), has_data=True)
     assert simulated.pixels == ("prepared:/x",)
 
