@@ -9,7 +9,15 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import msgspec
 
-from search.imagined_gpu import DECODED_ON_GPU_MILLISECONDS, EXAMPLES, LOADER, STEP_MILLISECONDS, ImaginedGpu, Step
+from search.imagined_gpu import (
+    DECODED_ON_GPU_MILLISECONDS,
+    EXAMPLES,
+    LOADER,
+    SLOW_STEPS,
+    STEP_MILLISECONDS,
+    ImaginedGpu,
+    Step,
+)
 from traindyno.runner.simulated_loading import DEFAULT_IMAGE_SIZE
 
 HOST_DECODERS = ("pil", "torchvision", "simplejpeg")
@@ -33,15 +41,6 @@ _MOBILENET_V2 = {
     ("bf16", "channels_last", "reduce-overhead"): 24.6,
 }
 """By the pairs of results/switches_mobilenet_v2_256_h200.md; compiled, in whatever memory format."""
-_VIT_B_16 = {
-    ("fp32", "none"): 680.0,
-    ("bf16", "none"): 118.0,
-    ("fp32", "default"): 634.0,
-    ("fp32", "reduce-overhead"): 634.0,
-    ("bf16", "default"): 79.0,
-    ("bf16", "reduce-overhead"): 77.5,
-}
-"""Whatever the memory format; twice the times of results/switches_vit_b_16_128_h200.md."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def with_fp16(steps: dict[Step, float]) -> dict[Step, float]:
 
 def measured_machines() -> list[Machine]:
     """An H200 with 16 CPUs, with and without leave to prepare the data."""
-    vit = {step: _VIT_B_16[step[0], step[2]] for step in STEP_MILLISECONDS}
+    vit = {step: SLOW_STEPS[step[0], step[2]] for step in STEP_MILLISECONDS}
     jobs = {"resnet50": STEP_MILLISECONDS, "mobilenet_v2": _MOBILENET_V2, "vit_b_16": vit}
     plain = [Machine(name, steps) for name, steps in jobs.items()]
     return [*plain, Machine("resnet50, --prepare", STEP_MILLISECONDS, prepare=PREPARED)]

@@ -39,6 +39,19 @@ STEP_MILLISECONDS: dict[Step, float] = {
     ("bf16", "channels_last", "reduce-overhead"): 37.8,
 }
 
+SLOW_STEPS = {
+    ("fp32", "none"): 680.0,
+    ("bf16", "none"): 118.0,
+    ("fp32", "default"): 634.0,
+    ("fp32", "reduce-overhead"): 634.0,
+    ("bf16", "default"): 79.0,
+    ("bf16", "reduce-overhead"): 77.5,
+}
+"""ViT-B/16 on the same machine, whatever the memory format: twice the times of results/switches_vit_b_16_128_h200.md.
+
+What is slow at first is most of the time that a search reckons with.
+"""
+
 DECODED_ON_GPU_MILLISECONDS = 17.0
 BESIDE_DECODING_MILLISECONDS = 1.0
 """A batch is decoded beside the step, which takes so much longer for it."""

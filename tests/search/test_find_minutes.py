@@ -5,7 +5,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from search.imagined_gpu import EXAMPLES, QUICK_LOADER, STEP_MILLISECONDS, searched
+from search.imagined_gpu import EXAMPLES, QUICK_LOADER, SLOW_STEPS, STEP_MILLISECONDS, searched
 from search.simulated_find import BASELINE, answer_of, goal_of, plan_of
 from search.test_find import spoiled
 from search.test_find_disturbed import slowed
@@ -128,17 +128,6 @@ def test_a_step_is_not_compiled_where_no_time_is_left_to_load_for_it(minutes: fl
     assert answer.recommended.settings["compile"] == "none"
     assert answer.speedup > speedup
     assert seconds(history) < 60 * minutes
-
-
-SLOW_STEPS = {
-    ("fp32", "none"): 680.0,
-    ("bf16", "none"): 118.0,
-    ("fp32", "default"): 634.0,
-    ("fp32", "reduce-overhead"): 634.0,
-    ("bf16", "default"): 79.0,
-    ("bf16", "reduce-overhead"): 77.5,
-}
-"""ViT-B/16 on the same machine: what is slow at first is most of the time that a search reckons with."""
 
 
 @pytest.mark.parametrize("minutes", [7.5, 8, 9])
